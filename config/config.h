@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * config - a leaf's configuration: YAML in, checked plain structs out.
+ *
+ * What comes out of config_load() is complete (every default filled in) and consistent (every rule
+ * between keys holds), so that nobody downstream checks again. What is wrong comes out as messages
+ * `FILE:LINE:COLUMN: what, the value, the bound`, up to CONFIG_ERRORS_MAX of them.
+ *
+ * The keys, their types, ranges, defaults and help live in one table (schema_leaf.c), from which
+ * also `roceleaf --reference` is printed. Depends on libc and libfyaml alone.
+ *
+ * Thread: any; nothing is shared.
+ */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "dataplane/units.h"
+
+#define CONFIG_ERRORS_MAX    20
+#define CONFIG_NAME_BYTES    32 /* names of ports and classes, with the NUL */
+#define CONFIG_DEVICE_BYTES  256
+#define CONFIG_PATH_BYTES    108 /* a socket must fit: sun_path */
+#define CONFIG_ADDRESSES_MAX 8
+#define CONFIG_VIAS_MAX      64
+#define CONFIG_CORES_MAX     64
+#define CONFIG_VLAN_MAX      4094
+
+/* An address of either family; IPv4 in the first four bytes. Network byte order. */
+struct config_ip {
+	uint8_t family; /* 4 or 6; 0: unset */
+	uint8_t bytes[16];
+};
+
+struct config_prefix {
+	struct config_ip ip; /* host bits kept: 10.1.0.1/24 is an interface's address */
+	uint8_t length;
+};
+
+/* Where something was said, for messages after loading (a device that is missing, ...). */
+struct config_mark {
+	uint32_t line; /* 1-based; 0: not in the file */
+	uint32_t column;
+};
+
+enum config_idle { CONFIG_IDLE_AUTO, CONFIG_IDLE_SPIN, CONFIG_IDLE_ADAPTIVE };
+
+enum config_driver {
+	CONFIG_DRIVER_AUTO, /* never after loading */
+	CONFIG_DRIVER_VFIO,
+	CONFIG_DRIVER_KERNEL,
+	CONFIG_DRIVER_AF_XDP,
+	CONFIG_DRIVER_VHOST,
+	CONFIG_DRIVER_VDEV,
+};
+
+enum config_trust { CONFIG_TRUST_DSCP, CONFIG_TRUST_PCP, CONFIG_TRUST_NONE };
+
+struct config_leaf {
+	char name[CONFIG_NAME_BYTES];         /* default "leaf" */
+	uint16_t cores[CONFIG_CORES_MAX];     /* worker cores; core_count 0: `workers` of our choice */
+	uint16_t core_count;
+	uint16_t workers;                     /* default 1; equals core_count when cores are named */
+	uint64_t memory_bytes;                /* packet buffer memory; default 256MiB */
+	enum config_idle idle;                /* after loading SPIN or ADAPTIVE (default: all kernel) */
+	uint8_t router_mac[6];                /* default: 02 and five bytes hashed from the name */
+	char runtime_dir[CONFIG_PATH_BYTES];  /* default /run/roceleaf */
+	struct config_mark mark;
+};
+
+struct config_port {
+	char name[CONFIG_NAME_BYTES];
+	char device[CONFIG_DEVICE_BYTES];
+	enum config_driver driver;
+	uint64_t speed_bps;      /* 0: what the device reports */
+	uint32_t mtu_bytes;      /* default 1500; layer 3 bytes, FCS and Ethernet header apart */
+	enum config_trust trust; /* default dscp */
+
+	/* Bridged: access_vlan, or trunk VLANs with an optional native one. Routed: addresses. */
+	uint16_t access_vlan;    /* 0: not an access port */
+	uint16_t native_vlan;    /* trunk: untagged frames; 0: untagged frames are dropped */
+	uint64_t trunk_vlans[CONFIG_VLAN_MAX / 64 + 1]; /* bit v: member, tagged */
+	bool trunk;
+	struct config_prefix address[CONFIG_ADDRESSES_MAX];
+	uint16_t address_count;
+	struct config_mark mark, device_mark;
+};
+
+struct config_vlan {
+	uint16_t id;             /* 1..4094 */
+	struct config_prefix address[CONFIG_ADDRESSES_MAX]; /* of the VLAN interface; may be none */
+	uint16_t address_count;
+	uint32_t mtu_bytes;      /* of the interface: the smallest of the members', no key */
+	struct config_mark mark;
+};
+
+struct config_class {
+	char name[CONFIG_NAME_BYTES];
+	uint8_t priority;        /* 0..7, unique */
+	uint64_t dscp;           /* bit d: this class; together all 64, the rest is the default's */
+	uint8_t pcp;             /* bit p: this class; default: bit `priority` */
+	bool lossless;
+	bool strict;             /* strict priority; higher number first, above all weights */
+	uint8_t weight;          /* 1..100 of DWRR bytes; 0 with strict */
+	uint64_t max_rate_bps;   /* strict only: shaper; 0: none */
+	uint32_t max_rate_ppm;   /* the same as a share of the port's speed; 0: none */
+	struct config_mark mark;
+};
+
+struct config_route {
+	struct config_prefix to; /* host bits are zero */
+	struct config_ip via[CONFIG_VIAS_MAX];
+	uint16_t via_count;      /* >= 1; each in a connected prefix */
+	struct config_mark mark;
+};
+
+struct config_neighbour {
+	struct config_ip address; /* in a connected prefix */
+	uint8_t mac[6];
+	uint16_t port;            /* index into config.ports */
+	struct config_mark mark;
+};
+
+struct config {
+	char *path;
+	struct config_leaf leaf;
+	struct config_port *ports;
+	uint16_t port_count;
+	struct config_vlan *vlans;
+	uint16_t vlan_count;
+	struct config_class classes[PRIORITY_COUNT];
+	uint8_t class_count;
+	uint8_t default_class;    /* index of the lossy class that takes every DSCP not named */
+	struct config_route *routes;
+	uint32_t route_count;
+	struct config_neighbour *neighbours;
+	uint32_t neighbour_count;
+};
+
+struct config_error {
+	char text[384]; /* "FILE:LINE:COLUMN: ..." */
+};
+
+struct config_errors {
+	struct config_error error[CONFIG_ERRORS_MAX];
+	uint32_t count;    /* kept */
+	uint32_t dropped;  /* found beyond CONFIG_ERRORS_MAX */
+};
+
+/**
+ * Read and check a file.
+ * @param path   the file; its name stands in every message
+ * @param errors filled on failure; may hold warnings never (there are none)
+ * @return the config, to be given to config_free(), or NULL with errors->count >= 1
+ */
+struct config *config_load(const char *path, struct config_errors *errors);
+
+/** The same from memory, under the name `path`. For tests and fuzzing. */
+struct config *config_load_string(const char *path, const char *text, size_t size,
+				  struct config_errors *errors);
+
+void config_free(struct config *config);
+
+/**
+ * What of `new` can't be taken over from `old` while the leaf runs: each such key is named with its
+ * line in the new file, as an error.
+ * @return 0, or -EBUSY with errors->count >= 1
+ */
+int config_check_reload(const struct config *old, const struct config *new,
+			struct config_errors *errors);
+
+/** Print the reference page of all keys (Markdown, from the schema table). */
+void config_print_reference(FILE *out);
+
+/** Print errors, one a line, and how many more there were. */
+void config_print_errors(const struct config_errors *errors, FILE *out);
+
+#endif
