@@ -25,9 +25,9 @@
 #define CONFIG_DEVICE_BYTES  256
 #define CONFIG_PATH_BYTES    108 /* a socket must fit: sun_path */
 #define CONFIG_ADDRESSES_MAX 8
-#define CONFIG_VIAS_MAX      64
+#define CONFIG_VIAS_MAX	     64
 #define CONFIG_CORES_MAX     64
-#define CONFIG_VLAN_MAX      4094
+#define CONFIG_VLAN_MAX	     4094
 
 /* An address of either family; IPv4 in the first four bytes. Network byte order. */
 struct config_ip {
@@ -60,14 +60,14 @@ enum config_driver {
 enum config_trust { CONFIG_TRUST_DSCP, CONFIG_TRUST_PCP, CONFIG_TRUST_NONE };
 
 struct config_leaf {
-	char name[CONFIG_NAME_BYTES];         /* default "leaf" */
-	uint16_t cores[CONFIG_CORES_MAX];     /* worker cores; core_count 0: `workers` of our choice */
+	char name[CONFIG_NAME_BYTES];	  /* default "leaf" */
+	uint16_t cores[CONFIG_CORES_MAX]; /* worker cores; core_count 0: `workers` of our choice */
 	uint16_t core_count;
-	uint16_t workers;                     /* default 1; equals core_count when cores are named */
-	uint64_t memory_bytes;                /* packet buffer memory; default 256MiB */
-	enum config_idle idle;                /* after loading SPIN or ADAPTIVE (default: all kernel) */
-	uint8_t router_mac[6];                /* default: 02 and five bytes hashed from the name */
-	char runtime_dir[CONFIG_PATH_BYTES];  /* default /run/roceleaf */
+	uint16_t workers;      /* default 1; equals core_count when cores are named */
+	uint64_t memory_bytes; /* packet buffer memory; default 256MiB */
+	enum config_idle idle; /* after loading SPIN or ADAPTIVE (default: all kernel) */
+	uint8_t router_mac[6]; /* default: 02 and five bytes hashed from the name */
+	char runtime_dir[CONFIG_PATH_BYTES]; /* default /run/roceleaf */
 	struct config_mark mark;
 };
 
@@ -75,13 +75,13 @@ struct config_port {
 	char name[CONFIG_NAME_BYTES];
 	char device[CONFIG_DEVICE_BYTES];
 	enum config_driver driver;
-	uint64_t speed_bps;      /* 0: what the device reports */
-	uint32_t mtu_bytes;      /* default 1500; layer 3 bytes, FCS and Ethernet header apart */
+	uint64_t speed_bps;	 /* 0: what the device reports */
+	uint32_t mtu_bytes;	 /* default 1500; layer 3 bytes, FCS and Ethernet header apart */
 	enum config_trust trust; /* default dscp */
 
 	/* Bridged: access_vlan, or trunk VLANs with an optional native one. Routed: addresses. */
-	uint16_t access_vlan;    /* 0: not an access port */
-	uint16_t native_vlan;    /* trunk: untagged frames; 0: untagged frames are dropped */
+	uint16_t access_vlan; /* 0: not an access port */
+	uint16_t native_vlan; /* trunk: untagged frames; 0: untagged frames are dropped */
 	uint64_t trunk_vlans[CONFIG_VLAN_MAX / 64 + 1]; /* bit v: member, tagged */
 	bool trunk;
 	struct config_prefix address[CONFIG_ADDRESSES_MAX];
@@ -90,37 +90,37 @@ struct config_port {
 };
 
 struct config_vlan {
-	uint16_t id;             /* 1..4094 */
+	uint16_t id;					    /* 1..4094 */
 	struct config_prefix address[CONFIG_ADDRESSES_MAX]; /* of the VLAN interface; may be none */
 	uint16_t address_count;
-	uint32_t mtu_bytes;      /* of the interface: the smallest of the members', no key */
+	uint32_t mtu_bytes; /* of the interface: the smallest of the members', no key */
 	struct config_mark mark;
 };
 
 struct config_class {
 	char name[CONFIG_NAME_BYTES];
-	uint8_t priority;        /* 0..7, unique */
-	uint64_t dscp;           /* bit d: this class; together all 64, the rest is the default's */
-	uint8_t pcp;             /* bit p: this class; default: bit `priority` */
+	uint8_t priority; /* 0..7, unique */
+	uint64_t dscp;	  /* bit d: this class; together all 64, the rest is the default's */
+	uint8_t pcp;	  /* bit p: this class; default: bit `priority` */
 	bool lossless;
-	bool strict;             /* strict priority; higher number first, above all weights */
-	uint8_t weight;          /* 1..100 of DWRR bytes; 0 with strict */
-	uint64_t max_rate_bps;   /* strict only: shaper; 0: none */
-	uint32_t max_rate_ppm;   /* the same as a share of the port's speed; 0: none */
+	bool strict;	       /* strict priority; higher number first, above all weights */
+	uint8_t weight;	       /* 1..100 of DWRR bytes; 0 with strict */
+	uint64_t max_rate_bps; /* strict only: shaper; 0: none */
+	uint32_t max_rate_ppm; /* the same as a share of the port's speed; 0: none */
 	struct config_mark mark;
 };
 
 struct config_route {
 	struct config_prefix to; /* host bits are zero */
 	struct config_ip via[CONFIG_VIAS_MAX];
-	uint16_t via_count;      /* >= 1; each in a connected prefix */
+	uint16_t via_count; /* >= 1; each in a connected prefix */
 	struct config_mark mark;
 };
 
 struct config_neighbour {
 	struct config_ip address; /* in a connected prefix */
 	uint8_t mac[6];
-	uint16_t port;            /* index into config.ports */
+	uint16_t port; /* index into config.ports */
 	struct config_mark mark;
 };
 
@@ -133,7 +133,7 @@ struct config {
 	uint16_t vlan_count;
 	struct config_class classes[PRIORITY_COUNT];
 	uint8_t class_count;
-	uint8_t default_class;    /* index of the lossy class that takes every DSCP not named */
+	uint8_t default_class; /* index of the lossy class that takes every DSCP not named */
 	struct config_route *routes;
 	uint32_t route_count;
 	struct config_neighbour *neighbours;
@@ -146,8 +146,8 @@ struct config_error {
 
 struct config_errors {
 	struct config_error error[CONFIG_ERRORS_MAX];
-	uint32_t count;    /* kept */
-	uint32_t dropped;  /* found beyond CONFIG_ERRORS_MAX */
+	uint32_t count;	  /* kept */
+	uint32_t dropped; /* found beyond CONFIG_ERRORS_MAX */
 };
 
 /**

@@ -27,12 +27,13 @@
 #define PACKET_CPU  0x04u /* to or from the kernel; interface names the L3 interface */
 
 struct packet_meta {
-	uint16_t cost_bytes; /* frame length when it was charged: what its discharge must give back */
-	uint8_t priority;    /* 0..7: queue and account */
-	uint8_t flags;       /* PACKET_* */
-	uint8_t l3_offset;   /* bytes from the start of the frame to its IP header */
-	uint8_t reason;      /* why it was punted (enum punt_reason), with PACKET_CPU */
-	uint16_t interface;  /* with PACKET_CPU: index into snapshot.interface */
+	uint16_t
+		cost_bytes; /* frame length when it was charged: what its discharge must give back */
+	uint8_t priority;   /* 0..7: queue and account */
+	uint8_t flags;	    /* PACKET_* */
+	uint8_t l3_offset;  /* bytes from the start of the frame to its IP header */
+	uint8_t reason;	    /* why it was punted (enum punt_reason), with PACKET_CPU */
+	uint16_t interface; /* with PACKET_CPU: index into snapshot.interface */
 } __attribute__((may_alias, packed, aligned(4)));
 
 static_assert(sizeof(struct packet_meta) == 8, "one store");

@@ -48,12 +48,12 @@ static inline bool port_bits_empty(const struct port_bits *set)
  * Visit every port of a set in rising order. The body may change the set: a word is read when its
  * first port is reached, so a port set meanwhile in a later word is visited, in the same word not.
  */
-#define PORT_BITS_FOREACH(set, port)                                                               \
-	for (uint64_t any_ = (set)->any; any_ != 0; any_ &= any_ - 1)                              \
-		for (uint64_t index_ = (uint64_t)__builtin_ctzll(any_),                            \
-			      word_ = (set)->word[index_];                                         \
-		     word_ != 0 &&                                                                 \
-		     ((port) = (uint16_t)(index_ * 64 + (uint64_t)__builtin_ctzll(word_)), true);  \
+#define PORT_BITS_FOREACH(set, port)                                                              \
+	for (uint64_t any_ = (set)->any; any_ != 0; any_ &= any_ - 1)                             \
+		for (uint64_t index_ = (uint64_t)__builtin_ctzll(any_),                           \
+			      word_ = (set)->word[index_];                                        \
+		     word_ != 0 &&                                                                \
+		     ((port) = (uint16_t)(index_ * 64 + (uint64_t)__builtin_ctzll(word_)), true); \
 		     word_ &= word_ - 1)
 
 #endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* layer: control side */
+/*
+ * leaf - one switch: its ports, workers, tables and counters. As many as you like in a process.
+ *
+ * Control creates it, attaches a port_io to every port, publishes a snapshot, and then lets each
+ * worker be polled (worker.h) by one thread. Nothing here is called by a worker.
+ *
+ * Thread: control only, except where a function says otherwise.
+ */
+#ifndef DATAPLANE_LEAF_H
+#define DATAPLANE_LEAF_H
+
+#include <stdint.h>
+
+#include "dataplane/counters.h"
+#include "dataplane/fdb.h"
+#include "dataplane/port_io.h"
+#include "dataplane/queue.h"
+#include "dataplane/snapshot.h"
+#include "dataplane/worker.h"
+
+struct rte_mempool;
+struct leaf;
+
+struct leaf_params {
+	uint16_t port_count;   /* real ports, 1..PORT_COUNT_MAX - 1; the CPU's port comes on top */
+	uint16_t worker_count; /* 1..WORKER_COUNT_MAX */
+	struct rte_mempool *pool;      /* where copies come from */
+	struct queue_pool *queue_pool; /* shared by the leaves of one thread, or NULL: the leaf
+					* makes one per worker, for `packets_max` packets */
+	uint32_t packets_max; /* packets that can be in the leaf at most: the pool's size */
+	uint32_t fdb_entries; /* rounded up to a power of two; 0: 16384 */
+	uint64_t seed;	      /* of everything random in here */
+	int socket;
+};
+
+/**
+ * @return a leaf without ports, or NULL with rte_errno set (EINVAL, ENOMEM)
+ */
+struct leaf *leaf_create(const struct leaf_params *params);
+
+/** Workers must have stopped. Frees queued packets (counted: DROP_STOPPED), not the port_ios. */
+void leaf_free(struct leaf *leaf);
+
+/**
+ * Give a port its device. Before the first poll. Port `port_count` is the CPU's; without a device
+ * there, what is punted is counted as LINK_DOWN.
+ * @param owner worker that transmits on it and (until receive queues are spread) receives from it
+ */
+int leaf_attach(struct leaf *leaf, uint16_t port, struct port_io *io, uint16_t owner);
+
+/**
+ * Put a snapshot in force with one store-release.
+ * @return the one before (NULL at first): free it once leaf_quiet(leaf, *token) is true
+ */
+const struct snapshot *leaf_publish(struct leaf *leaf, const struct snapshot *snapshot,
+				    uint64_t *token);
+
+/** True when every worker has since passed a point where it holds no snapshot. Never waits. */
+bool leaf_quiet(struct leaf *leaf, uint64_t token);
+
+struct worker *leaf_worker(struct leaf *leaf, uint16_t worker);
+uint16_t leaf_worker_count(const struct leaf *leaf);
+uint16_t leaf_port_count(const struct leaf *leaf);
+struct fdb *leaf_fdb(struct leaf *leaf);
+
+/* --- what readers see; any thread --- */
+
+struct port_totals {
+#define PORT_TOTAL_(field, unit, help) uint64_t field;
+	PORT_COUNTERS(PORT_TOTAL_)
+#undef PORT_TOTAL_
+	uint64_t drop[DROP_COUNT];
+};
+
+struct queue_totals {
+#define QUEUE_TOTAL_(field, unit, help) uint64_t field;
+	QUEUE_COUNTERS(QUEUE_TOTAL_)
+#undef QUEUE_TOTAL_
+	uint64_t depth_packets; /* now, staging included */
+	uint64_t depth_bytes;
+	uint64_t depth_bytes_max; /* since the start */
+};
+
+/** Sum over workers. port: 0..port_count (the last is the CPU's). */
+void leaf_port_totals(const struct leaf *leaf, uint16_t port, struct port_totals *totals);
+void leaf_queue_totals(const struct leaf *leaf, uint16_t port, uint8_t priority,
+		       struct queue_totals *totals);
+
+/* All of it in one: what goes in must come out. Exact while no worker is inside a poll. */
+struct leaf_conservation {
+	uint64_t rx_packets, copied, tx_packets, consumed, dropped, queued;
+};
+void leaf_conservation(const struct leaf *leaf, struct leaf_conservation *sum);
+
+/** True when rx + copied == tx + consumed + dropped + queued. */
+bool leaf_conserved(const struct leaf *leaf);
+
+#endif

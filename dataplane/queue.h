@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * queue - first in, first out, of packets, in chunks from a pool.
+ *
+ * An array ring per queue would need the whole pool's size eight times per port; an intrusive list
+ * needs the mbuf's second cache line. Chunks of QUEUE_CHUNK_PACKETS pointers cost about as little
+ * as a ring and hold any number of packets anywhere. The pool is sized at start for every packet
+ * that can exist plus two half-used chunks per queue, so that it can't run dry.
+ *
+ * Thread: one; in the daemon a pool per worker, in the lab one for all its leaves.
+ */
+#ifndef DATAPLANE_QUEUE_H
+#define DATAPLANE_QUEUE_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "dataplane/units.h"
+
+struct rte_mbuf;
+
+#define QUEUE_CHUNK_PACKETS 15
+
+struct queue_chunk {
+	alignas(128) struct queue_chunk *next;
+	struct rte_mbuf *packet[QUEUE_CHUNK_PACKETS];
+};
+
+struct queue_pool {
+	struct queue_chunk *unused;
+	struct queue_chunk *memory;
+	uint32_t chunks;
+};
+
+/**
+ * @param packets most packets that can be queued at once, over all queues of this pool
+ * @param queues  number of queues that draw from it
+ * @return NULL when out of memory. Control.
+ */
+struct queue_pool *queue_pool_create(uint32_t packets, uint32_t queues);
+void queue_pool_free(struct queue_pool *pool);
+
+/* One egress queue of one port; one cache line. Written by the port's owner. */
+struct egress_queue {
+	alignas(64) struct queue_chunk *head;
+	struct queue_chunk *tail;
+	uint8_t head_index;
+	uint8_t tail_index;
+	int32_t deficit_bytes;	/* DWRR credit; may go negative by a frame */
+	uint32_t quantum_bytes; /* 0 with strict priority */
+	_Atomic uint32_t depth_packets;
+	_Atomic uint32_t depth_bytes;
+	_Atomic uint32_t depth_bytes_max;
+	uint32_t bytes_max; /* admission, from the snapshot */
+	uint32_t packets_max;
+};
+
+_Static_assert(sizeof(struct egress_queue) == 64, "one line");
+
+static inline uint32_t queue_depth_packets(const struct egress_queue *queue)
+{
+	return atomic_load_explicit(&queue->depth_packets, memory_order_relaxed);
+}
+
+static inline uint32_t queue_depth_bytes(const struct egress_queue *queue)
+{
+	return atomic_load_explicit(&queue->depth_bytes, memory_order_relaxed);
+}
+
+/** Append. Hot. Can't fail: the pool was sized for every packet there is. */
+static inline void queue_push(struct egress_queue *queue, struct queue_pool *pool,
+			      struct rte_mbuf *packet, uint32_t bytes)
+{
+	struct queue_chunk *tail = queue->tail;
+	uint32_t index = queue->tail_index;
+	uint32_t depth = queue_depth_bytes(queue) + bytes;
+
+	if (tail == NULL || index == QUEUE_CHUNK_PACKETS) {
+		struct queue_chunk *chunk = pool->unused;
+
+		pool->unused = chunk->next;
+		chunk->next = NULL;
+		if (tail == NULL) {
+			queue->head = chunk;
+			queue->head_index = 0;
+		} else {
+			tail->next = chunk;
+		}
+		queue->tail = tail = chunk;
+		index = 0;
+	}
+	tail->packet[index] = packet;
+	queue->tail_index = (uint8_t)(index + 1);
+	atomic_store_explicit(&queue->depth_packets, queue_depth_packets(queue) + 1,
+			      memory_order_relaxed);
+	atomic_store_explicit(&queue->depth_bytes, depth, memory_order_relaxed);
+	if (depth > atomic_load_explicit(&queue->depth_bytes_max, memory_order_relaxed))
+		atomic_store_explicit(&queue->depth_bytes_max, depth, memory_order_relaxed);
+}
+
+/** First packet. The queue must not be empty. */
+static inline struct rte_mbuf *queue_first(const struct egress_queue *queue)
+{
+	return queue->head->packet[queue->head_index];
+}
+
+/** Remove the first packet, whose length is `bytes`. Hot. The queue must not be empty. */
+static inline void queue_pop(struct egress_queue *queue, struct queue_pool *pool, uint32_t bytes)
+{
+	struct queue_chunk *head = queue->head;
+	uint32_t packets = queue_depth_packets(queue) - 1;
+
+	queue->head_index++;
+	if (packets == 0) {
+		/* Keep the chunk: an idle queue that gets packets again finds it in its cache. */
+		queue->head_index = 0;
+		queue->tail_index = 0;
+	} else if (queue->head_index == QUEUE_CHUNK_PACKETS) {
+		queue->head = head->next;
+		queue->head_index = 0;
+		head->next = pool->unused;
+		pool->unused = head;
+	}
+	atomic_store_explicit(&queue->depth_packets, packets, memory_order_relaxed);
+	atomic_store_explicit(&queue->depth_bytes, queue_depth_bytes(queue) - bytes,
+			      memory_order_relaxed);
+}
+
+#endif

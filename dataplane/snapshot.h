@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * snapshot - everything that control decides and the packet path reads, immutable.
+ *
+ * Control builds a complete one, publishes it with leaf_publish() and frees the one before when
+ * leaf_quiet() says that no worker can still hold it. Workers take the pointer once per poll;
+ * queued packets never refer to it.
+ *
+ * Indices: ports 0..port_count-1 are real ones, port_count is the CPU's pseudo-port. Group 0 is
+ * "no route" (FIB_NO_ROUTE).
+ */
+#ifndef DATAPLANE_SNAPSHOT_H
+#define DATAPLANE_SNAPSHOT_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dataplane/fib.h"
+#include "dataplane/port_bits.h"
+#include "dataplane/units.h"
+
+#define PORT_NONE      UINT16_MAX
+#define INTERFACE_NONE UINT16_MAX
+#define VLAN_COUNT     4096
+#define VRF_COUNT      1
+
+enum port_mode {
+	PORT_MODE_OFF,	   /* takes and sends nothing */
+	PORT_MODE_BRIDGED, /* access or trunk */
+	PORT_MODE_ROUTED,
+	PORT_MODE_CPU,
+};
+
+enum port_trust { PORT_TRUST_DSCP, PORT_TRUST_PCP, PORT_TRUST_NONE };
+
+struct port_table {
+	alignas(64) uint8_t mode; /* enum port_mode */
+	uint8_t trust;		  /* enum port_trust */
+	uint16_t native_vlan;	  /* bridged: VLAN of untagged frames (access or native); 0: none */
+	uint16_t interface;	  /* routed: its interface; else INTERFACE_NONE */
+	bool link_up;		  /* administrative and carrier, as control knows it */
+	uint32_t frame_bytes_max; /* MTU + FRAME_HEADER_BYTES, both directions */
+	uint64_t rate_bps;	  /* of its wire clock */
+	uint64_t run_ahead_ps;	  /* how far the wire clock may run ahead of time into the device */
+	uint64_t catch_up_ps;	  /* how far it may lag behind, to make good for a late poll */
+};
+
+struct vlan_table {
+	uint16_t interface; /* its VLAN interface, or INTERFACE_NONE */
+	struct port_bits members;
+	struct port_bits tagged; /* subset of members: the tag stays on */
+};
+
+/* A routed port or VLAN interface: where the kernel lives too (one TAP each). */
+struct interface {
+	uint16_t port; /* routed port, or PORT_NONE */
+	uint16_t vlan; /* VLAN interface, or 0 */
+	uint16_t vrf;
+	uint32_t mtu_bytes; /* layer 3 */
+};
+
+/* Where a routed packet goes next. */
+struct adjacency {
+	uint8_t destination_mac[6];
+	uint8_t source_mac[6];
+	uint16_t egress; /* a port (later: or a LAG); PORT_NONE: look the MAC up in the FDB */
+	uint16_t vlan;	 /* VLAN interface: its VLAN, else 0 */
+	uint32_t mtu_bytes;
+	uint16_t interface;
+};
+
+enum group_kind {
+	GROUP_NO_ROUTE,
+	GROUP_VIA, /* adjacencies first..first+count-1, chosen by hash; count 0: none resolved */
+	GROUP_ATTACHED, /* the destination itself is a neighbour on `interface` */
+	GROUP_LOCAL,	/* one of our own addresses */
+	GROUP_DROP,	/* a subnet's broadcast and network address, blackholes */
+};
+
+struct group {
+	uint8_t kind;	    /* enum group_kind */
+	uint16_t interface; /* ATTACHED, LOCAL, and VIA of count 0: whose neighbour is asked for */
+	uint16_t count;
+	uint32_t first; /* index into snapshot.adjacency */
+};
+
+/* One slot of the neighbour hash: linear probing, power of two, at most half full. */
+struct neighbour {
+	uint8_t address[16]; /* IPv4 in the first four bytes, the rest zero */
+	uint16_t interface;  /* INTERFACE_NONE: slot is empty */
+	uint8_t family;	     /* 4 or 6 */
+	uint32_t adjacency;
+};
+
+/* One of the eight priorities, as egress queues see it. */
+struct class_table {
+	bool lossless;
+	bool strict;
+	uint32_t quantum_bytes; /* DWRR: weight * SCHEDULE_QUANTUM_BYTES; >= 1 weight always */
+	uint64_t max_rate_bps;	/* shaper of a strict class; 0: none */
+	uint32_t max_rate_ppm;	/* or a share of the port's rate; 0: none */
+};
+
+struct snapshot {
+	uint64_t generation; /* counts publications */
+
+	/* classify */
+	uint8_t by_dscp[64]; /* priority of each DSCP */
+	uint8_t by_pcp[8];
+	uint8_t priority_default; /* lossy: untrusted, non-IP and flooded frames */
+	uint8_t priority_control; /* lossy: non-IP frames of the kernel (ARP must not starve) */
+	uint8_t lossless_mask;	  /* bit p: priority p is lossless */
+	uint8_t strict_mask;
+	struct class_table class[PRIORITY_COUNT];
+
+	/* ports, VLANs */
+	uint16_t port_count; /* real ports; port[port_count] is the CPU's */
+	struct port_table *port;
+	struct vlan_table *vlan;	 /* vlan[0]: an empty one */
+	uint16_t vlan_index[VLAN_COUNT]; /* into vlan; 0: no such VLAN */
+	uint64_t fdb_age_ps;		 /* default 300 s (IEEE 802.1Q table 8-6) */
+
+	/* routing */
+	uint8_t router_mac[6];
+	const struct fib *fib[VRF_COUNT];
+	struct interface *interface;
+	uint16_t interface_count;
+	struct group *group;
+	uint32_t group_count;
+	struct adjacency *adjacency;
+	uint32_t adjacency_count;
+	struct neighbour *neighbour;
+	uint32_t neighbour_mask; /* slots - 1 */
+	uint64_t hash_seed;	 /* ECMP; differs between tiers, so that they don't polarise */
+
+	/* admission (for now: a fixed limit per queue) */
+	uint32_t queue_bytes_max[PRIORITY_COUNT];
+	uint32_t queue_packets_max;
+};
+
+/** Slot where a search for this neighbour starts. */
+static inline uint32_t neighbour_hash(const uint8_t address[16], uint16_t interface)
+{
+	uint64_t low, high;
+
+	__builtin_memcpy(&low, address, 8);
+	__builtin_memcpy(&high, address + 8, 8);
+	low = (low ^ (high << 32 | high >> 32) ^ interface) * UINT64_C(0x9E3779B97F4A7C15);
+	return (uint32_t)(low >> 32);
+}
+
+/** Hot. Adjacency of a neighbour, or NULL when it isn't resolved. */
+static inline const struct adjacency *neighbour_find(const struct snapshot *snapshot,
+						     const uint8_t address[16], uint8_t family,
+						     uint16_t interface)
+{
+	uint32_t slot = neighbour_hash(address, interface);
+
+	for (;; slot++) {
+		const struct neighbour *n = &snapshot->neighbour[slot & snapshot->neighbour_mask];
+
+		if (n->interface == INTERFACE_NONE)
+			return NULL;
+		if (n->interface == interface && n->family == family &&
+		    __builtin_memcmp(n->address, address, 16) == 0)
+			return &snapshot->adjacency[n->adjacency];
+	}
+}
+
+#endif
