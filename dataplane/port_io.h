@@ -17,6 +17,7 @@
 #define DATAPLANE_PORT_IO_H
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "dataplane/units.h"
