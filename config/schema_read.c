@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From libfyaml's events to a tree of nodes. Events rather than libfyaml's own document, because they
+ * carry a place for everything, let duplicate keys through, and need no recursion whatever the depth.
+ */
+#include "config/schema_internal.h"
+
+#include <errno.h>
+#include <libfyaml.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct builder {
+	struct schema_document *document;
+	const char *origin;
+	struct fy_parser *parser;
+	struct schema_node *root;
+	struct schema_node *open; /* the list or mapping that is being filled, or NULL */
+	char *key;		  /* of the next value in a mapping; NULL: a key comes next */
+	struct config_mark key_mark;
+	struct config_mark last; /* of the last event that had a place */
+	uint32_t documents;
+};
+
+/* A place for messages while the tree isn't there yet. */
+static struct schema_node builder_place(const struct builder *builder)
+{
+	return (struct schema_node){.origin = builder->origin, .mark = builder->last};
+}
+
+static int builder_fail(struct builder *builder, const char *what)
+{
+	struct schema_node place = builder_place(builder);
+
+	schema_fail(builder->document, &place, "%s", what);
+	return -EINVAL;
+}
+
+static int builder_append(struct builder *builder, struct schema_node *node)
+{
+	struct schema_node *parent = builder->open;
+
+	if (++builder->document->node_count > SCHEMA_NODES_MAX)
+		return builder_fail(builder, "too much: more than 1000000 values in one file");
+	node->origin = builder->origin;
+	node->parent = parent;
+	if (parent == NULL) {
+		builder->root = node;
+		return 0;
+	}
+	if (parent->kind == SCHEMA_NODE_MAPPING) {
+		node->key = builder->key;
+		node->key_mark = builder->key_mark;
+		builder->key = NULL;
+	}
+	if (parent->last != NULL)
+		parent->last->next = node;
+	else
+		parent->first = node;
+	parent->last = node;
+	parent->child_count++;
+	return 0;
+}
+
+static bool key_expected(const struct builder *builder)
+{
+	return builder->open != NULL && builder->open->kind == SCHEMA_NODE_MAPPING &&
+	       builder->key == NULL;
+}
+
+static int builder_open(struct builder *builder, enum schema_kind kind)
+{
+	struct schema_memory *memory = &builder->document->memory;
+	struct schema_node *node;
+	int rc;
+
+	if (key_expected(builder))
+		return builder_fail(builder, "a key must be a single word");
+	node = schema_memory_alloc(memory, sizeof(*node));
+	if (node == NULL)
+		return builder_fail(builder, "out of memory");
+	node->kind = kind;
+	node->text = "";
+	node->mark = builder->last;
+	rc = builder_append(builder, node);
+	builder->open = node;
+	return rc;
+}
+
+static int builder_scalar(struct builder *builder, const struct fy_event_scalar_data *scalar)
+{
+	struct schema_memory *memory = &builder->document->memory;
+	struct schema_node *node;
+	const char *text;
+	size_t size = 0;
+	char *copy;
+
+	text = fy_token_get_text(scalar->value, &size);
+	if (text == NULL)
+		size = 0;
+	if (size > 0 && memchr(text, '\0', size) != NULL)
+		return builder_fail(builder, "a text may not contain a NUL");
+	copy = schema_memory_copy(memory, text, size);
+	if (copy == NULL)
+		return builder_fail(builder, "out of memory");
+	if (key_expected(builder)) {
+		builder->key = copy;
+		builder->key_mark = builder->last;
+		return 0;
+	}
+	node = schema_memory_alloc(memory, sizeof(*node));
+	if (node == NULL)
+		return builder_fail(builder, "out of memory");
+	node->kind = SCHEMA_NODE_SCALAR;
+	node->text = copy;
+	node->plain = fy_token_scalar_style(scalar->value) == FYSS_PLAIN;
+	node->mark = builder->last;
+	return builder_append(builder, node);
+}
+
+static int builder_event(struct builder *builder, struct fy_event *event)
+{
+	const struct fy_mark *mark = fy_event_start_mark(event);
+
+	if (mark != NULL)
+		builder->last = (struct config_mark){.line = (uint32_t)mark->line + 1,
+						     .column = (uint32_t)mark->column + 1};
+	if (event->type == FYET_ALIAS || fy_event_get_anchor_token(event) != NULL)
+		return builder_fail(builder, "anchors (&) and aliases (*) are not supported: write "
+					     "the value out, or quote it when it is a text");
+	if (fy_event_get_tag_token(event) != NULL)
+		return builder_fail(builder, "tags (!) are not supported: leave it out, or quote "
+					     "the text");
+	switch (event->type) {
+	case FYET_DOCUMENT_START:
+		if (builder->documents++ > 0)
+			return builder_fail(builder, "a second document: a file holds one");
+		return 0;
+	case FYET_MAPPING_START:
+		return builder_open(builder, SCHEMA_NODE_MAPPING);
+	case FYET_SEQUENCE_START:
+		return builder_open(builder, SCHEMA_NODE_LIST);
+	case FYET_MAPPING_END:
+	case FYET_SEQUENCE_END:
+		builder->open = builder->open->parent;
+		return 0;
+	case FYET_SCALAR:
+		return builder_scalar(builder, &event->scalar);
+	default:
+		return 0;
+	}
+}
+
+/* The first thing that libfyaml complained about; it stops there. */
+static void report_syntax(struct builder *builder, struct fy_diag *diag)
+{
+	struct fy_diag_error *error;
+	void *iterator = NULL;
+
+	while ((error = fy_diag_errors_iterate(diag, &iterator)) != NULL) {
+		struct schema_node place = builder_place(builder);
+
+		if (error->type != FYET_ERROR)
+			continue;
+		if (error->line > 0 && error->column > 0)
+			place.mark = (struct config_mark){.line = (uint32_t)error->line,
+							  .column = (uint32_t)error->column};
+		schema_fail(builder->document, &place, "not valid YAML: %s", error->msg);
+		return;
+	}
+	builder_fail(builder, "not valid YAML");
+}
+
+static int build(struct builder *builder, const char *text, size_t size, struct fy_diag *diag)
+{
+	struct fy_event *event;
+	int rc = 0;
+
+	if (fy_parser_set_string(builder->parser, text, size) != 0)
+		return builder_fail(builder, "out of memory");
+	while (rc == 0 && (event = fy_parser_parse(builder->parser)) != NULL) {
+		rc = builder_event(builder, event);
+		fy_parser_event_free(builder->parser, event);
+	}
+	if (rc == 0 && fy_parser_get_stream_error(builder->parser)) {
+		report_syntax(builder, diag);
+		rc = -EINVAL;
+	}
+	return rc;
+}
+
+struct schema_node *schema_build(struct schema_document *document, const char *text, size_t size,
+				 const char *origin)
+{
+	struct builder builder = {.document = document, .origin = origin, .last = {1, 1}};
+	struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE};
+	struct fy_diag_cfg diag_config;
+	struct fy_diag *diag;
+	int rc = -ENOMEM;
+
+	fy_diag_cfg_default(&diag_config);
+	diag_config.fp = NULL;
+	diag = fy_diag_create(&diag_config);
+	if (diag != NULL)
+		fy_diag_set_collect_errors(diag, true);
+	config.diag = diag;
+	builder.parser = diag != NULL ? fy_parser_create(&config) : NULL;
+	if (builder.parser != NULL)
+		rc = build(&builder, text, size, diag);
+	else
+		builder_fail(&builder, "out of memory");
+	fy_parser_destroy(builder.parser);
+	fy_diag_destroy(diag);
+	if (rc == 0 && builder.root == NULL) {
+		builder_fail(&builder,
+			     origin != NULL ? "the value is missing" : "the file is empty");
+		return NULL;
+	}
+	return rc == 0 ? builder.root : NULL;
+}
+
+struct schema_document *schema_read_string(const char *path, const char *text, size_t size,
+					   struct config_errors *errors)
+{
+	struct schema_document *document = calloc(1, sizeof(*document));
+
+	if (document != NULL)
+		document->path = strdup(path);
+	if (document == NULL || document->path == NULL) {
+		schema_fail_mark(errors, path, (struct config_mark){0}, "out of memory");
+		free(document);
+		return NULL;
+	}
+	document->errors = errors;
+	document->root = schema_build(document, text, size, NULL);
+	if (document->root == NULL) {
+		schema_free(document);
+		return NULL;
+	}
+	return document;
+}
+
+/* All of a file, at most SCHEMA_FILE_BYTES_MAX. @return its text, or NULL: a message was left */
+static char *read_all(const char *path, FILE *file, size_t *size, struct config_errors *errors)
+{
+	struct config_mark nowhere = {0};
+	size_t capacity = 16384;
+	char *text = NULL;
+
+	*size = 0;
+	for (;;) {
+		char *larger = realloc(text, capacity);
+
+		if (larger == NULL) {
+			schema_fail_mark(errors, path, nowhere, "out of memory");
+			break;
+		}
+		text = larger;
+		*size += fread(text + *size, 1, capacity - *size, file);
+		if (ferror(file)) {
+			schema_fail_mark(errors, path, nowhere, "%s", strerror(errno));
+			break;
+		}
+		if (*size < capacity)
+			return text;
+		if (capacity >= SCHEMA_FILE_BYTES_MAX) {
+			schema_fail_mark(errors, path, nowhere, "larger than %u bytes",
+					 SCHEMA_FILE_BYTES_MAX);
+			break;
+		}
+		capacity *= 2;
+	}
+	free(text);
+	return NULL;
+}
+
+struct schema_document *schema_read(const char *path, struct config_errors *errors)
+{
+	struct schema_document *document = NULL;
+	FILE *file = fopen(path, "re");
+	size_t size;
+	char *text;
+
+	if (file == NULL) {
+		schema_fail_mark(errors, path, (struct config_mark){0}, "%s", strerror(errno));
+		return NULL;
+	}
+	text = read_all(path, file, &size, errors);
+	if (text != NULL)
+		document = schema_read_string(path, text, size, errors);
+	free(text);
+	fclose(file);
+	return document;
+}
