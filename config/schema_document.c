@@ -67,8 +67,10 @@ static struct config_error *error_slot(struct config_errors *errors)
 	return NULL;
 }
 
-static void fail_at(struct config_errors *errors, const char *path, const char *origin,
-		    struct config_mark mark, const char *format, va_list arguments)
+__attribute__((format(printf, 5, 0))) static void fail_at(struct config_errors *errors,
+							  const char *path, const char *origin,
+							  struct config_mark mark,
+							  const char *format, va_list arguments)
 {
 	struct config_error *error = error_slot(errors);
 	int length;
