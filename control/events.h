@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * events - what happened to the leaf, in words: a bounded ring, also printed on stderr.
+ *
+ * For things that a person wants to see once, not per packet: links, reloads, devices, warnings.
+ * When the ring is full the oldest is overwritten; sequence numbers show the gap.
+ *
+ * Thread: any; a lock of its own, held for a copy.
+ */
+#ifndef CONTROL_EVENTS_H
+#define CONTROL_EVENTS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define EVENTS_KEPT	  1024
+#define EVENTS_TEXT_BYTES 400
+
+/* X(enum, name, help) */
+#define EVENT_TYPES(X)                                                                      \
+	X(START, "start", "the leaf runs")                                                  \
+	X(STOP, "stop", "the leaf stops")                                                   \
+	X(LINK_UP, "link_up", "a port's link came up")                                      \
+	X(LINK_DOWN, "link_down", "a port's link went down")                                \
+	X(DEVICE_GONE, "device_gone", "a port's device disappeared")                        \
+	X(RELOAD, "reload", "a config was taken over")                                      \
+	X(RELOAD_REFUSED, "reload_refused", "a config was refused and changed nothing")     \
+	X(SUPERFRAMES, "superframes", "a peer's segmentation offload reaches us")           \
+	X(HOLD_FULL, "hold_full", "no room for packets that wait for a neighbour")          \
+	X(NETLINK_RESYNC, "netlink_resync", "kernel messages were lost and tables re-read") \
+	X(WARNING, "warning", "something is not as it should be, and the leaf goes on")     \
+	X(MARK, "mark", "a note by the user")
+
+#define EVENT_ENUM_(id, name, help) EVENT_##id,
+enum event_type { EVENT_TYPES(EVENT_ENUM_) EVENT_COUNT };
+#undef EVENT_ENUM_
+
+#define EVENT_PORT_NONE UINT16_MAX
+
+struct event {
+	uint64_t sequence; /* counts from 1 */
+	uint64_t time_ns;  /* real time since the epoch */
+	uint8_t type;	   /* enum event_type */
+	uint16_t port;	   /* of the leaf, or EVENT_PORT_NONE */
+	char text[EVENTS_TEXT_BYTES];
+};
+
+struct events;
+
+/** @param log where each event is printed as a line, or NULL. @return NULL when out of memory */
+struct events *events_create(FILE *log);
+void events_free(struct events *events);
+
+/** Note an event. Text longer than EVENTS_TEXT_BYTES - 1 is cut. */
+void events_add(struct events *events, enum event_type type, uint16_t port, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/**
+ * Copy events after a sequence number, oldest first.
+ * @param after 0: from the oldest that is kept
+ * @return how many were copied, at most `max`
+ */
+uint32_t events_read(struct events *events, uint64_t after, struct event *out, uint32_t max);
+
+/** How many of a type there ever were. */
+uint64_t events_count(struct events *events, enum event_type type);
+
+/** Name of a type ("link_up"), "?" when out of range; and its line of help. */
+const char *event_name(enum event_type type);
+const char *event_help(enum event_type type);
+
+/** Write a time as "2026-01-31T12:34:56.789Z" (24 characters and the NUL). */
+void event_time_text(uint64_t time_ns, char text[25]);
+
+#endif
