@@ -151,7 +151,7 @@ static void check_set(const struct check *check, const struct schema_row *row,
 {
 	struct schema_node *member = node->kind == SCHEMA_NODE_LIST ? node->first : node;
 	struct schema_row copy = *row;
-	uint64_t bits[1024 / 64];
+	uint64_t bits[4096 / 64]; /* VLANs are the largest set */
 	uint32_t size = row->size;
 	char why[WHY_BYTES];
 	uint8_t *set = field;

@@ -67,6 +67,8 @@ static const struct units units[] = {
 	 "3m",
 	 true,
 	 {{"mm", 1}, {"cm", 10}, {"m", 1000}, {"km", 1000000}}},
+	/* For printing the range of ratios, which is kept in millionths. */
+	{SCHEMA_RATIO, "a ratio", "a number", "0.25", true, {{"", 1000000}}},
 	{SCHEMA_SHARE, "a share", "a number with %", "20%", true, {{"%", 10000}}},
 };
 
@@ -212,7 +214,10 @@ static bool format_scaled(uint64_t value, const struct unit *unit, uint32_t deci
 const char *schema_format_number(enum schema_type type, uint64_t value, char *buffer, size_t size)
 {
 	const struct units *kind = units_of(type);
-	uint32_t decimals_max = type == SCHEMA_SIZE ? 0 : type == SCHEMA_SHARE ? 4 : 3;
+	uint32_t decimals_max = type == SCHEMA_SIZE    ? 0
+				: type == SCHEMA_SHARE ? 4
+				: type == SCHEMA_RATIO ? 6
+						       : 3;
 	size_t count = 0;
 
 	snprintf(buffer, size, "%" PRIu64, value);

@@ -50,17 +50,11 @@ const char *schema_format_range(const struct schema_row *row, char *buffer, size
 
 	buffer[0] = '\0';
 	switch (type) {
-	case SCHEMA_RATIO:
-		/* In millionths, like a share: 0.5, not 50%. */
-		if (row->max != 0)
-			snprintf(buffer, size, "%g..%g", (double)row->min / 1e6,
-				 (double)row->max / 1e6);
-		break;
 	case SCHEMA_STRING:
 	case SCHEMA_TEXT:
 	case SCHEMA_NAME:
 		if (type != SCHEMA_TEXT)
-			snprintf(buffer, size, "at most %u characters", row->size - 1);
+			snprintf(buffer, size, "1..%u characters", row->size - 1);
 		break;
 	case SCHEMA_SET:
 	case SCHEMA_UINT:
@@ -72,6 +66,7 @@ const char *schema_format_range(const struct schema_row *row, char *buffer, size
 	case SCHEMA_TIME:
 	case SCHEMA_LENGTH:
 	case SCHEMA_SHARE:
+	case SCHEMA_RATIO:
 		if (row->max != 0 || row->min != 0 || type == SCHEMA_SHARE)
 			snprintf(buffer, size, "%s..%s",
 				 schema_format_number(type, row->min, low, sizeof(low)),
