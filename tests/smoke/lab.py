@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+lab - a small world of network namespaces for the smoke tests: hosts, cables, and a leaf.
+
+A test program ends with `lab.run(globals())`. That starts the program again inside user, network,
+mount and process namespaces of its own (no root needed), so that nothing it does can be seen
+outside and nothing survives it, whatever happens; then it runs every function whose name begins
+with `test_`, in the order they are written, and reports in TAP. The first line of a function's
+docstring is the name of the test. A function may raise Skip.
+
+The leaf runs in the world's own network namespace, every host in one of its own, joined to the leaf
+by a veth pair: `h1` at the leaf's end, `eth0` at the host's. Frames are sent and read with packet
+sockets, so that every byte is seen, VLAN tags included.
+
+Nothing here sleeps for a fixed time to let something happen: it waits for a condition, with a limit.
+
+Environment: ROCELEAF, ROCELEAFCTL: the programs (meson sets them).
+"""
+
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNET = 0x40000000
+SOL_PACKET = 263
+PACKET_AUXDATA = 8
+PACKET_IGNORE_OUTGOING = 23
+ETH_P_ALL = 3
+INSIDE = "ROCELEAF_SMOKE_INSIDE"
+WAIT_S = 10  # far more than anything needs; reaching it is a failure
+
+# Sanitizer and emulated builds are slower; meson's timeout multiplier does not reach us.
+SLOW = float(os.environ.get("ROCELEAF_TEST_SLOW", "1"))
+
+
+class Skip(Exception):
+    """The machine can't run this test; the text says why."""
+
+
+class Failure(Exception):
+    """The test has seen what must not be."""
+
+
+def check(condition, text):
+    """Fail with a text unless a condition holds."""
+    if not condition:
+        raise Failure(text)
+
+
+def check_equal(got, wanted, what):
+    if got != wanted:
+        raise Failure(f"{what}: {got!r}, must be {wanted!r}")
+
+
+def wait_until(condition, what, timeout_s=WAIT_S):
+    """The first true value of condition(), tried until the time is up."""
+    deadline = time.monotonic() + timeout_s * SLOW
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise Failure(f"not within {timeout_s * SLOW:g} s: {what}")
+        time.sleep(0.02)
+
+
+def program(variable, name):
+    """Path of one of our programs."""
+    path = os.environ.get(variable)
+    if path is None:
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        path = os.path.join(root, "build", name)
+    if not os.access(path, os.X_OK):
+        raise Skip(f"{path} is not there (set {variable})")
+    return path
+
+
+def call(*command, timeout_s=WAIT_S, ok=True):
+    """Run a command to its end; fail with what it said unless it succeeds."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          timeout=timeout_s * SLOW, check=False)
+    if ok and done.returncode != 0:
+        raise Failure(f"{' '.join(map(str, command))}: status {done.returncode}: "
+                      f"{(done.stderr + done.stdout).strip()[-1000:]}")
+    return done
+
+
+# ---------------------------------------------------------------- hosts and frames
+
+
+class Tap:
+    """A packet socket on one interface: sends frames and reads what comes in, byte by byte."""
+
+    def __init__(self, interface, namespace=None):
+        self.socket = in_namespace(namespace, lambda: socket.socket(
+            socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)))
+        self.socket.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+        self.socket.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
+        # The kernel grants less (net.core.rmem_max): send no more than about 100 frames unread.
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+        in_namespace(namespace, lambda: self.socket.bind((interface, ETH_P_ALL)))
+
+    def send(self, *frames):
+        """Send frames (bytes, or scapy packets) in order."""
+        for frame in frames:
+            self.socket.send(bytes(frame))
+
+    def read(self, timeout_s):
+        """The next frame, or None when none comes in time. The kernel's tag goes back in."""
+        if not select.select([self.socket], [], [], max(0, timeout_s))[0]:
+            return None
+        data, extra, _, _ = self.socket.recvmsg(65536, socket.CMSG_SPACE(20))
+        for level, kind, value in extra:
+            if (level, kind) == (SOL_PACKET, PACKET_AUXDATA):
+                status, _, _, _, _, tci, tpid = struct.unpack("=IIIHHHH", value[:20])
+                if status & 0x10:  # TP_STATUS_VLAN_VALID
+                    tpid = tpid if status & 0x40 else 0x8100
+                    data = data[:12] + struct.pack("!HH", tpid, tci) + data[12:]
+        return data
+
+    def drain(self):
+        """Forget everything that has come in so far."""
+        while self.read(0) is not None:
+            pass
+
+    def wait(self, wanted, what, timeout_s=WAIT_S):
+        """The first frame that wanted(frame) accepts; fails when none comes in time."""
+        deadline = time.monotonic() + timeout_s * SLOW
+        while True:
+            frame = self.read(deadline - time.monotonic())
+            if frame is None:
+                raise Failure(f"not within {timeout_s * SLOW:g} s: {what}")
+            if wanted(frame):
+                return frame
+
+    def collect(self, wanted, count, what, timeout_s=WAIT_S):
+        """The next `count` frames that wanted(frame) accepts."""
+        return [self.wait(wanted, f"{what}: frame {n + 1} of {count}", timeout_s)
+                for n in range(count)]
+
+    def close(self):
+        self.socket.close()
+
+
+def in_namespace(pid, action):
+    """Do something in the network namespace of a process, then come back."""
+    if pid is None:
+        return action()
+    with open("/proc/self/ns/net", "rb") as here, open(f"/proc/{pid}/ns/net", "rb") as there:
+        if LIBC.setns(there.fileno(), CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), "setns")
+        try:
+            return action()
+        finally:
+            if LIBC.setns(here.fileno(), CLONE_NEWNET) != 0:
+                raise SystemExit("can't return to the leaf's namespace")
+
+
+class Host:
+    """A machine on one port of the leaf."""
+
+    def __init__(self, world, name, number, addresses=(), gateways=(), mtu=1500, offloads=True,
+                 vlan=None):
+        self.world, self.name, self.mtu = world, name, mtu
+        self.mac = f"02:00:00:00:01:{number:02x}"
+        # A process that only holds the namespace; it dies with us.
+        self.keeper = subprocess.Popen(["unshare", "--net", "--kill-child", "sleep", "infinity"],
+                                       stdin=subprocess.DEVNULL)
+        world.processes.append(self.keeper)
+        mine = os.readlink("/proc/self/ns/net")
+        wait_until(lambda: os.readlink(f"/proc/{self.keeper.pid}/ns/net") != mine,
+                   f"namespace of {name}")
+        call("ip", "link", "add", name, "mtu", mtu, "type", "veth", "peer", "name", "eth0",
+             "mtu", mtu, "address", self.mac, "netns", self.keeper.pid)
+        call("sysctl", "-qw", f"net.ipv6.conf.{name}.disable_ipv6=1")
+        self.run("sysctl", "-qw", "net.ipv6.conf.all.accept_dad=0",
+                 "net.ipv6.conf.default.accept_dad=0", "net.ipv6.conf.eth0.accept_dad=0",
+                 "net.ipv6.conf.eth0.router_solicitations=0")
+        self.run("ip", "link", "set", "lo", "up")
+        if not offloads:
+            self.offloads(False)
+        self.interface = "eth0"
+        self.run("ip", "link", "set", "eth0", "up")
+        if vlan is not None:
+            self.interface = f"eth0.{vlan}"
+            self.run("ip", "link", "add", "link", "eth0", "name", self.interface, "type", "vlan",
+                     "id", vlan)
+            self.run("ip", "link", "set", self.interface, "up")
+        call("ip", "link", "set", name, "up")
+        for address in addresses:
+            self.run("ip", "address", "add", address, "dev", self.interface, "nodad")
+        for gateway in gateways:
+            self.run("ip", "route", "add", "default", "via", gateway)
+        self.addresses = [address.split("/")[0] for address in addresses]
+
+    def offloads(self, on):
+        """Segmentation and checksum offload of this host's interface (of what it sends)."""
+        state = "on" if on else "off"
+        self.run("ethtool", "-K", "eth0", "tx", state, "tso", state, "gso", state, "gro", state)
+
+    def enter(self, *command):
+        """The command, made to run in this host."""
+        return ["nsenter", f"--net=/proc/{self.keeper.pid}/ns/net", "--",
+                *[str(word) for word in command]]
+
+    def run(self, *command, **options):
+        return call(*self.enter(*command), **options)
+
+    def start(self, *command):
+        """Start a command in this host that ends with the test at the latest."""
+        return self.world.start(*self.enter(*command))
+
+    def tap(self, interface="eth0"):
+        tap = Tap(interface, self.keeper.pid)
+        self.world.taps.append(tap)
+        return tap
+
+    def ping(self, address, count=3, size=56, fragment=True):
+        """Ping; fails unless every echo is answered."""
+        self.run("ping", "-n", "-q", "-i", "0.02", "-c", count, "-w", 5, "-s", size,
+                 *([] if fragment else ["-M", "do"]), address)
+
+    def reachable(self, address):
+        return self.run("ping", "-n", "-q", "-c", 1, "-W", 1, address, ok=False).returncode == 0
+
+    def iperf(self, server, address, *options, seconds=2, port=5201):
+        """Run iperf3 against another host; its result as JSON gives it."""
+        listener = server.start("iperf3", "-s", "-1", "-p", port)
+        wait_until(lambda: f":{port}" in server.run("ss", "-Hltn").stdout,
+                   f"iperf3 of {server.name} listens")
+        done = self.run("iperf3", "-J", "-c", address, "-p", port, "-t", seconds, *options,
+                        timeout_s=seconds + WAIT_S)
+        listener.wait(WAIT_S)
+        return json.loads(done.stdout)["end"]
+
+
+# ---------------------------------------------------------------- the leaf
+
+
+class Leaf:
+    """The daemon, in the world's own namespace."""
+
+    def __init__(self, world, config):
+        self.world = world
+        self.path = os.path.join(world.directory, "leaf.yaml")
+        self.log_path = os.path.join(world.directory, "roceleaf.log")
+        self.runtime = os.path.join(world.directory, "run")
+        self.process = None
+        self.write(config)
+
+    def write(self, config):
+        """Replace the configuration file. $RUNTIME in it becomes the runtime directory."""
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(config.replace("$RUNTIME", self.runtime))
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def spawn(self):
+        """Start the daemon, without waiting until it is ready."""
+        with open(self.log_path, "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [program("ROCELEAF", "control/roceleaf"), "-c", self.path], stdout=log,
+                stderr=log, stdin=subprocess.DEVNULL)
+        self.world.processes.append(self.process)
+        return self.process
+
+    def start(self):
+        """Start the daemon and wait until it answers."""
+        self.spawn()
+
+        def answers():
+            if self.process.poll() is not None:
+                raise Failure(f"roceleaf ended with status {self.process.returncode}:\n"
+                              f"{self.log()[-3000:]}")
+            return self.ctl("show", "ports", "--json", ok=False).returncode == 0
+
+        wait_until(answers, "roceleaf answers roceleafctl", 20)
+        return self
+
+    def ctl(self, *words, ok=True):
+        return call(program("ROCELEAFCTL", "tools/ctl/roceleafctl"), "--runtime-dir", self.runtime,
+                    *words, ok=ok)
+
+    def show(self, what):
+        """The JSON of `roceleafctl show WHAT`."""
+        return json.loads(self.ctl("show", what, "--json").stdout)
+
+    def stop(self):
+        """SIGTERM; fails unless the daemon ends cleanly."""
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(WAIT_S * SLOW)
+        except subprocess.TimeoutExpired as error:
+            raise Failure("roceleaf doesn't stop on SIGTERM") from error
+        check_equal(status, 0, f"status of roceleaf after SIGTERM (log: {self.log()[-2000:]})")
+
+
+class World:
+    """Everything one test has made; `close` takes it away again."""
+
+    def __init__(self):
+        self.processes, self.taps, self.hosts = [], [], {}
+        # Short: paths of Unix sockets end at 107 bytes.
+        self.directory = tempfile.mkdtemp(prefix="roceleaf-", dir="/tmp")
+        self.leaf = None
+
+    def host(self, name, **options):
+        host = Host(self, name, len(self.hosts) + 1, **options)
+        self.hosts[name] = host
+        return host
+
+    def start_leaf(self, config):
+        self.leaf = Leaf(self, config)
+        return self.leaf.start()
+
+    def start(self, *command):
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.processes.append(process)
+        return process
+
+    def close(self):
+        for tap in self.taps:
+            tap.close()
+        for process in reversed(self.processes):
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        for name in self.hosts:
+            call("ip", "link", "delete", name, ok=False)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        try:
+            if kind is None and self.leaf is not None:
+                self.leaf.stop()
+        finally:
+            if kind is not None and self.leaf is not None and os.path.exists(self.leaf.log_path):
+                print("\n".join("# " + line for line in self.leaf.log()[-4000:].splitlines()))
+            self.close()
+
+
+# ---------------------------------------------------------------- running
+
+
+def enter_namespaces():
+    """Start this program again in namespaces of its own; never returns."""
+    command = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork",
+               "--kill-child"]
+    # A fresh /proc where the kernel allows it (not inside every container).
+    if subprocess.run([*command, "--mount-proc", "true"], capture_output=True,
+                      check=False).returncode == 0:
+        command.append("--mount-proc")
+    elif subprocess.run([*command, "true"], capture_output=True, check=False).returncode != 0:
+        print("1..0 # SKIP unshare -Urnm is not allowed here (user namespaces are off?)")
+        sys.exit(0)
+    os.execvpe(command[0], [*command, sys.executable, *sys.argv], {**os.environ, INSIDE: "1"})
+
+
+def run(names):
+    """Run the test functions of a program: see the top."""
+    if INSIDE not in os.environ:
+        enter_namespaces()
+    call("ip", "link", "set", "lo", "up")
+    tests = [value for name, value in names.items() if name.startswith("test_")]
+    if len(sys.argv) > 1:
+        tests = [test for test in tests if any(word in test.__name__ for word in sys.argv[1:])]
+    print(f"1..{len(tests)}", flush=True)
+    failed = 0
+    for number, test in enumerate(tests, 1):
+        name = (test.__doc__ or test.__name__).strip().splitlines()[0].rstrip(".")
+        started = time.monotonic()
+        try:
+            test()
+            verdict, extra = "ok", ""
+        except Skip as skip:
+            verdict, extra = "ok", f" # SKIP {skip}"
+        except Exception as error:  # whatever it is: the test has failed
+            text = str(error) if isinstance(error, Failure) else traceback.format_exc()
+            print("\n".join("# " + line for line in text.splitlines()))
+            verdict, extra, failed = "not ok", "", failed + 1
+        print(f"{verdict} {number} - {name} ({time.monotonic() - started:.1f} s){extra}", flush=True)
+    sys.exit(1 if failed else 0)
