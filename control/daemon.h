@@ -53,6 +53,9 @@ const struct snapshot *daemon_snapshot(const struct daemon *daemon);
 /** The leaf; the same from telemetry_start() to telemetry_stop(). */
 struct leaf *daemon_leaf(const struct daemon *daemon);
 
+/** Time of the workers' clock now, ps: what ages of the FDB are counted from. Any thread, no lock. */
+uint64_t daemon_now_ps(const struct daemon *daemon);
+
 struct daemon_info {
 	const char *version;
 	int64_t pid;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * telemetry - what `roceleafctl show` and other readers see, over DPDK's telemetry socket.
+ *
+ * Commands (DPDK's form: "/roceleaf/ports,CURSOR" as one SOCK_SEQPACKET message; without a cursor,
+ * from the start):
+ *	/roceleaf/info         one row: version, uptime, reloads, packet buffers
+ *	/roceleaf/ports        state and counters of each port, the CPU's last
+ *	/roceleaf/queues       the eight queues of each port
+ *	/roceleaf/classes      the traffic classes of the config in force
+ *	/roceleaf/fdb          what the bridge has learned
+ *	/roceleaf/routes       connected and static routes, a row per next hop
+ *	/roceleaf/neighbours   static ones and those of the kernel
+ *	/roceleaf/interfaces   routed ports and VLAN interfaces: traffic with the kernel
+ *	/roceleaf/drops        (port, reason) pairs that are not zero
+ *	/roceleaf/reasons      every reason there is, with its help
+ *	/roceleaf/workers      time and packets of each worker
+ *	/roceleaf/events       what happened, oldest first
+ *
+ * Each answers with one page of a table, by column:
+ *	instance	real time of the start, ns; another one: the daemon was restarted
+ *	time_ns		CLOCK_MONOTONIC when the page was made: rates are differences over it
+ *	next		cursor of the next page; 0: this was the last one
+ *	keys		the columns that name a row
+ *	counters	the columns that only grow, with `units` beside them
+ *	flags		the columns that mean yes (1) or no (0)
+ *	...		every other array is a column, with one element a row
+ * Names of counters and reasons are those of dataplane/counters.h and dataplane/drop.h.
+ *
+ * Limits of DPDK 22.11 that shape this: an answer has at most 16 KiB (hence pages: rows stop before
+ * it is full), an array at most 512 elements, a string at most 127 bytes (longer texts are cut, the
+ * texts of events go on in `text_2`...), numbers have no sign; at most 10 clients, a thread each.
+ *
+ * Thread: the callbacks run in DPDK's telemetry threads. They only read, under daemon_lock() and a
+ * lock of this module, which keeps the daemon alive while it is read.
+ */
+#ifndef CONTROL_TELEMETRY_H
+#define CONTROL_TELEMETRY_H
+
+struct daemon;
+
+/**
+ * Register the commands and answer for this daemon. EAL must run with telemetry. DPDK can't
+ * unregister: a second start in the same process only changes the daemon.
+ * @return 0; -ENOENT, -EINVAL from DPDK. Control.
+ */
+int telemetry_start(struct daemon *daemon);
+
+/** Answer nothing from now on; returns when no callback looks at the daemon. No lock held. Control. */
+void telemetry_stop(void);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/telemetry_page.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * DPDK's buffer is 16 KiB with a terminator and the braces around; what it can't hold it leaves out
+ * silently. Descriptions of the columns are counted exactly, so little is needed beyond.
+ */
+#define PAGE_BYTES_MAX (16 * 1024 - 128)
+
+/* In JSON: quotes and a comma, and every character may need a backslash. */
+#define TEXT_CELL_BYTES	  (2 * TELEMETRY_TEXT_BYTES + 3)
+#define NUMBER_CELL_BYTES 21
+
+void telemetry_page_start(struct telemetry_page *page)
+{
+	memset(page, 0, sizeof(*page));
+	/* The command in front, instance, time_ns, next, and four empty arrays with their names. */
+	page->bytes = 64 + 3 * 32 + 64;
+}
+
+static void add_column(struct telemetry_page *page, const char *name, unsigned kind,
+		       const char *unit)
+{
+	struct rte_tel_data *cells = NULL;
+	uint32_t name_bytes = (uint32_t)strlen(name) + 3;
+
+	assert(page->columns < TELEMETRY_COLUMNS_MAX && page->rows == 0);
+	if (!page->failed)
+		cells = rte_tel_data_alloc();
+	if (cells == NULL) {
+		page->failed = true;
+		return;
+	}
+	rte_tel_data_start_array(cells, (kind & TELEMETRY_TEXT) != 0 ? RTE_TEL_STRING_VAL
+								     : RTE_TEL_U64_VAL);
+	page->column[page->columns].name = name;
+	page->column[page->columns].unit = unit;
+	page->column[page->columns].kind = kind;
+	page->column[page->columns].cells = cells;
+	page->columns++;
+	page->bytes += name_bytes + 4;
+	if (unit != NULL)
+		page->bytes += name_bytes + (uint32_t)strlen(unit) + 3;
+	if ((kind & (TELEMETRY_KEY | TELEMETRY_FLAG)) != 0)
+		page->bytes += name_bytes;
+	page->row_bytes += (kind & TELEMETRY_TEXT) != 0 ? TEXT_CELL_BYTES : NUMBER_CELL_BYTES;
+}
+
+void telemetry_page_column(struct telemetry_page *page, const char *name, unsigned kind)
+{
+	add_column(page, name, kind, NULL);
+}
+
+void telemetry_page_counter(struct telemetry_page *page, const char *name, const char *unit)
+{
+	add_column(page, name, 0, unit);
+}
+
+bool telemetry_page_row(struct telemetry_page *page)
+{
+	assert(page->failed || page->at == 0);
+	if (page->failed || page->rows == RTE_TEL_MAX_ARRAY_ENTRIES ||
+	    page->bytes + page->row_bytes > PAGE_BYTES_MAX)
+		return false;
+	page->rows++;
+	return true;
+}
+
+/*
+ * Bytes of the UTF-8 character at text, 0 when it is none (RFC 3629 section 4) or a control: C0,
+ * DEL and C1.
+ */
+static uint32_t character_bytes(const unsigned char *text)
+{
+	static const uint32_t least[] = {0, 0, 0xA0, 0x800, 0x10000};
+	uint32_t bytes, code;
+
+	if (text[0] < 0x80)
+		return text[0] >= 0x20 && text[0] != 0x7F;
+	if ((text[0] & 0xE0) == 0xC0)
+		bytes = 2;
+	else if ((text[0] & 0xF0) == 0xE0)
+		bytes = 3;
+	else if ((text[0] & 0xF8) == 0xF0)
+		bytes = 4;
+	else
+		return 0;
+	code = text[0] & (0x7Fu >> bytes);
+	for (uint32_t i = 1; i < bytes; i++) {
+		if ((text[i] & 0xC0) != 0x80)
+			return 0;
+		code = code << 6 | (text[i] & 0x3Fu);
+	}
+	if (code < least[bytes] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
+		return 0;
+	return bytes;
+}
+
+uint32_t telemetry_text_fit(const char *text)
+{
+	uint32_t fit = 0;
+
+	while (text[fit] != '\0') {
+		uint32_t bytes = character_bytes((const unsigned char *)text + fit);
+
+		bytes = bytes == 0 ? 1 : bytes;
+		if (fit + bytes > TELEMETRY_TEXT_BYTES)
+			break;
+		fit += bytes;
+	}
+	return fit;
+}
+
+void telemetry_page_text(struct telemetry_page *page, const char *text)
+{
+	char clean[TELEMETRY_TEXT_BYTES + 1];
+	uint32_t size = telemetry_text_fit(text), bytes;
+
+	if (page->failed)
+		return;
+	assert(page->at < page->columns && (page->column[page->at].kind & TELEMETRY_TEXT) != 0);
+	for (uint32_t i = 0; i < size; i += bytes) {
+		bytes = character_bytes((const unsigned char *)text + i);
+		if (bytes == 0) {
+			bytes = 1;
+			clean[i] = '?';
+		} else {
+			memcpy(clean + i, text + i, bytes);
+		}
+		page->bytes += bytes + (clean[i] == '"' || clean[i] == '\\');
+	}
+	clean[size] = '\0';
+	page->bytes += 3;
+	rte_tel_data_add_array_string(page->column[page->at].cells, clean);
+	page->at = (page->at + 1) % page->columns;
+}
+
+void telemetry_page_number(struct telemetry_page *page, uint64_t number)
+{
+	if (page->failed)
+		return;
+	assert(page->at < page->columns && (page->column[page->at].kind & TELEMETRY_TEXT) == 0);
+	/* A client's JSON integers have a sign. */
+	if (number > INT64_MAX)
+		number = INT64_MAX;
+	page->bytes += 2;
+	for (uint64_t n = number; n >= 10; n /= 10)
+		page->bytes++;
+	rte_tel_data_add_array_u64(page->column[page->at].cells, number);
+	page->at = (page->at + 1) % page->columns;
+}
+
+/* Hand an array over to the answer, which frees it once it is sent. */
+static void add_array(struct rte_tel_data *out, const char *name, struct rte_tel_data *array)
+{
+	if (array != NULL && rte_tel_data_add_dict_container(out, name, array, 0) != 0)
+		rte_tel_data_free(array);
+}
+
+/* The names (or units) of all columns of a kind, as an array of texts. */
+static struct rte_tel_data *column_names(const struct telemetry_page *page, unsigned kind,
+					 bool counters, bool units)
+{
+	struct rte_tel_data *names = rte_tel_data_alloc();
+
+	if (names == NULL)
+		return NULL;
+	rte_tel_data_start_array(names, RTE_TEL_STRING_VAL);
+	for (uint32_t c = 0; c < page->columns; c++) {
+		bool wanted = counters ? page->column[c].unit != NULL
+				       : (page->column[c].kind & kind) != 0;
+
+		if (wanted)
+			rte_tel_data_add_array_string(names, units ? page->column[c].unit
+								   : page->column[c].name);
+	}
+	return names;
+}
+
+int telemetry_page_end(struct telemetry_page *page, struct rte_tel_data *out, uint64_t instance,
+		       uint64_t time_ns, uint64_t next)
+{
+	assert(page->failed || page->at == 0);
+	if (page->failed) {
+		for (uint32_t c = 0; c < page->columns; c++)
+			rte_tel_data_free(page->column[c].cells);
+		return -ENOMEM;
+	}
+	/*
+	 * DPDK frees the arrays of an answer only by sending it. So an array that can't be added is
+	 * left out rather than the whole refused: the client sees that it is missing.
+	 */
+	rte_tel_data_start_dict(out);
+	rte_tel_data_add_dict_u64(out, "instance", instance);
+	rte_tel_data_add_dict_u64(out, "time_ns", time_ns);
+	rte_tel_data_add_dict_u64(out, "next", next);
+	add_array(out, "keys", column_names(page, TELEMETRY_KEY, false, false));
+	add_array(out, "counters", column_names(page, 0, true, false));
+	add_array(out, "units", column_names(page, 0, true, true));
+	add_array(out, "flags", column_names(page, TELEMETRY_FLAG, false, false));
+	for (uint32_t c = 0; c < page->columns; c++)
+		add_array(out, page->column[c].name, page->column[c].cells);
+	return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * telemetry_tables - fills the pages of the tables that telemetry.h lists.
+ *
+ * Each function describes its columns and then adds rows from a cursor on, under daemon_lock().
+ *
+ * Thread: DPDK's telemetry threads, while telemetry.c keeps the daemon alive.
+ */
+#ifndef CONTROL_TELEMETRY_TABLES_H
+#define CONTROL_TELEMETRY_TABLES_H
+
+#include <stdint.h>
+
+#include "control/daemon.h"
+#include "control/telemetry_page.h"
+
+/**
+ * @param cursor 0 at first, then what the page before returned; may be any number
+ * @return where the next page goes on; greater than cursor, or 0 at the end
+ */
+typedef uint64_t telemetry_table_fn(struct telemetry_page *page, struct daemon *daemon,
+				    uint64_t cursor);
+
+telemetry_table_fn telemetry_info;
+telemetry_table_fn telemetry_ports;
+telemetry_table_fn telemetry_queues;
+telemetry_table_fn telemetry_classes;
+telemetry_table_fn telemetry_workers;
+telemetry_table_fn telemetry_events;
+
+/* telemetry_losses.c */
+telemetry_table_fn telemetry_drops;
+telemetry_table_fn telemetry_reasons;
+
+/* telemetry_addresses.c: what has addresses in it */
+telemetry_table_fn telemetry_fdb;
+telemetry_table_fn telemetry_routes;
+telemetry_table_fn telemetry_neighbours;
+telemetry_table_fn telemetry_interfaces;
+
+/*
+ * X(field, unit, help): of struct port_io_stats. Losses are also reasons in the drops table, because
+ * who looks for lost frames looks there.
+ */
+#define DEVICE_LOSSES(X)                                                                       \
+	X(rx_missed_packets, "packets", "device: its receive ring was full")                   \
+	X(rx_error_packets, "packets", "device: refused or unusable (length, CRC)")            \
+	X(rx_superframe_drops, "packets", "device: beyond the MTU and could not be segmented") \
+	X(tx_error_packets, "packets", "device: taken, then refused")
+#define DEVICE_NOTES(X)                                                         \
+	X(rx_no_buffer, "bursts", "device: bursts that found no packet buffer") \
+	X(rx_superframes, "packets", "device: frames beyond the MTU, segmented here")
+
+#define TELEMETRY_MAC_BYTES 18
+
+/** Write a MAC address as 02:00:00:00:10:01. */
+void telemetry_mac_text(const uint8_t mac[6], char text[TELEMETRY_MAC_BYTES]);
+
+/** Name of a port by its index, "cpu" for the CPU's, "-" for PORT_NONE. Valid while locked. */
+const char *telemetry_port_name(const struct config *config, uint16_t port);
+
+#endif
