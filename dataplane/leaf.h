@@ -78,7 +78,7 @@ struct queue_totals {
 #define QUEUE_TOTAL_(field, unit, help) uint64_t field;
 	QUEUE_COUNTERS(QUEUE_TOTAL_)
 #undef QUEUE_TOTAL_
-	uint64_t depth_packets; /* now, staging included */
+	uint64_t depth_packets; /* now, staging apart */
 	uint64_t depth_bytes;
 	uint64_t depth_bytes_max; /* since the start */
 };

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * balance - which of several next hops a flow takes.
+ *
+ * Equal-cost multipath by a hash over the 5-tuple and, for RoCEv2, the destination queue pair: the
+ * UDP source port alone often doesn't tell queue pairs apart (Gangidi et al., SIGCOMM 2024, calls
+ * this E-ECMP). All fragments of a datagram have no ports, so that they keep together. The seed
+ * differs between leaves, so that two tiers don't choose alike.
+ */
+#ifndef DATAPLANE_BALANCE_H
+#define DATAPLANE_BALANCE_H
+
+#include <stdint.h>
+
+#include "dataplane/parse.h"
+
+/* Two odd multipliers with well mixed bits; every input bit reaches the upper half. */
+static inline uint64_t balance_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
+	return hash ^ hash >> 32;
+}
+
+/**
+ * Hash of a flow. Hot.
+ * @param ip  its IP header
+ * @return 32 well mixed bits
+ */
+static inline uint32_t balance_hash(const struct parsed *parsed, const uint8_t *ip, uint64_t seed)
+{
+	uint64_t hash = seed;
+	uint64_t ports = (parsed->flags & PARSED_PORTS) != 0 ? parsed->ports : 0;
+	uint64_t queue_pair = (parsed->flags & PARSED_ROCE) != 0 ? parsed->destination_qp : 0;
+
+	if (parsed->kind == KIND_IPV4) {
+		hash = balance_mix(hash, (uint64_t)parsed->source << 32 | parsed->destination);
+	} else {
+		for (uint32_t offset = 8; offset < 40; offset += 8)
+			hash = balance_mix(hash, load_u64(ip + offset));
+	}
+	hash = balance_mix(hash, ports << 32 | queue_pair << 8 | parsed->protocol);
+	hash *= UINT64_C(0xD6E8FEB86659FD93);
+	return (uint32_t)(hash >> 32);
+}
+
+/** Member 0..count-1 of a group for a hash. Hot. */
+static inline uint32_t balance_member(uint32_t hash, uint32_t count)
+{
+	return (uint32_t)((uint64_t)hash * count >> 32);
+}
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bridge - VLAN-aware forwarding by MAC address (IEEE 802.1Q).
+ *
+ * Ingress: the VLAN of a frame is its tag's or the port's native one; the port must be a member.
+ * Its source is learned. Towards the router's MAC in a VLAN with an interface it is routed.
+ * Flooded frames leave in a lossy class, as real copies, at a bounded rate.
+ */
+#include "dataplane/forward.h"
+
+/* Sends a frame to a port of a VLAN, with or without tag as the port wants it. */
+void bridge_send(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan,
+		 uint16_t egress)
+{
+	const struct snapshot *snapshot = burst->snapshot;
+	const struct vlan_table *table = &snapshot->vlan[snapshot->vlan_index[vlan]];
+	bool tagged = port_bits_test(&table->tagged, egress);
+
+	if (unlikely((tagged || (burst->parsed[i].flags & PARSED_TAGGED) != 0) &&
+		     frame_tag(burst->packet[i], &burst->parsed[i], tagged, vlan,
+			       burst->priority[i]) != 0)) {
+		burst_drop(worker, burst, i, DROP_NO_BUFFER);
+		return;
+	}
+	if (unlikely(packet_length(burst->packet[i]) > snapshot->port[egress].frame_bytes_max)) {
+		burst_drop(worker, burst, i, DROP_MTU);
+		return;
+	}
+	burst->egress[i] = egress;
+}
+
+static void flood_copy(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan,
+		       const struct vlan_table *table, uint16_t egress)
+{
+	struct port_counters *counters = &worker->port_counters[burst->port];
+	struct rte_mbuf *copy = packet_copy(burst->packet[i], worker->pool);
+	struct parsed parsed = burst->parsed[i];
+
+	/* A copy that can't be made is a packet that was to exist: counted on both sides. */
+	if (copy == NULL) {
+		counter_add(&counters->copied, 1);
+		counter_add(&counters->drop[DROP_NO_BUFFER], 1);
+		return;
+	}
+	counter_add(&counters->copied, 1);
+	copy->port = burst->port;
+	if (frame_tag(copy, &parsed, port_bits_test(&table->tagged, egress), vlan,
+		      burst->priority[i]) != 0) {
+		packet_drop(worker, copy, DROP_NO_BUFFER);
+		return;
+	}
+	if (packet_length(copy) > burst->snapshot->port[egress].frame_bytes_max) {
+		packet_drop(worker, copy, DROP_MTU);
+		return;
+	}
+	enqueue_one(worker, copy, egress,
+		    (struct packet_meta){
+			    .cost_bytes = (uint16_t)packet_length(copy),
+			    .priority = burst->priority[i],
+			    .flags = parsed.kind & KIND_IP_MASK,
+			    .l3_offset = parsed.l3_offset,
+		    });
+}
+
+void bridge_flood(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan)
+{
+	const struct snapshot *snapshot = burst->snapshot;
+	const struct vlan_table *table = &snapshot->vlan[snapshot->vlan_index[vlan]];
+	uint16_t port, last = PORT_NONE;
+
+	if ((snapshot->lossless_mask >> burst->priority[i] & 1) != 0)
+		burst->priority[i] = snapshot->priority_default;
+	if (!policer_pass(&worker->flood_policer, burst->now_ps)) {
+		burst_drop(worker, burst, i, DROP_FLOOD_POLICED);
+		return;
+	}
+	counter_add(&worker->port_counters[burst->port].flooded, 1);
+	PORT_BITS_FOREACH(&table->members, port)
+	{
+		if (port == burst->port || !snapshot->port[port].link_up)
+			continue;
+		if (last != PORT_NONE)
+			flood_copy(worker, burst, i, vlan, table, last);
+		last = port;
+	}
+	/* The original goes to the last one. */
+	if (last != PORT_NONE)
+		bridge_send(worker, burst, i, vlan, last);
+	else
+		burst_drop(worker, burst, i, DROP_NO_MEMBER);
+}
+
+/* To a group address: flooded, and to the kernel where it listens. */
+static void bridge_multicast(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan,
+			     uint64_t destination)
+{
+	const struct snapshot *snapshot = burst->snapshot;
+	const struct vlan_table *table = &snapshot->vlan[snapshot->vlan_index[vlan]];
+
+	if (mac_is_reserved(destination)) {
+		burst_drop(worker, burst, i, DROP_RESERVED_MAC);
+		return;
+	}
+	if (table->interface != INTERFACE_NONE && burst->port != snapshot->port_count) {
+		enum punt_reason reason =
+			punt_multicast_reason(&burst->parsed[i], packet_data(burst->packet[i]));
+
+		if (reason != PUNT_NONE)
+			burst_punt_copy(worker, burst, i, reason, table->interface);
+	}
+	bridge_flood(worker, burst, i, vlan);
+}
+
+void bridge_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan)
+{
+	const struct snapshot *snapshot = burst->snapshot;
+	const uint8_t *frame = packet_data(burst->packet[i]);
+	uint64_t destination = load_mac(frame);
+	uint16_t egress;
+
+	if (unlikely(mac_is_multicast(destination))) {
+		bridge_multicast(worker, burst, i, vlan, destination);
+		return;
+	}
+	egress = fdb_lookup(worker->leaf->fdb, fdb_key(frame, vlan), burst->now_ps,
+			    snapshot->fdb_age_ps);
+	if (unlikely(egress >= snapshot->port_count || !snapshot->port[egress].link_up ||
+		     !port_bits_test(&snapshot->vlan[snapshot->vlan_index[vlan]].members, egress)))
+		bridge_flood(worker, burst, i, vlan);
+	else if (unlikely(egress == burst->port))
+		burst_drop(worker, burst, i, DROP_SAME_PORT);
+	else
+		bridge_send(worker, burst, i, vlan, egress);
+}
+
+/* Addressed to the router in a VLAN with an interface, and not IP. */
+static void bridge_to_router(struct worker *worker, struct burst *burst, uint32_t i,
+			     uint16_t interface)
+{
+	if (burst->parsed[i].kind == KIND_ARP)
+		burst_punt(worker, burst, i, PUNT_ARP, interface);
+	else
+		burst_drop(worker, burst, i, DROP_UNROUTABLE);
+}
+
+void bridge_burst(struct worker *worker, struct burst *burst, uint32_t packets)
+{
+	const struct snapshot *snapshot = burst->snapshot;
+	uint16_t native_vlan = snapshot->port[burst->port].native_vlan;
+	uint64_t router_mac = load_mac(snapshot->router_mac);
+	uint32_t routed = 0;
+
+	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(rest);
+		const struct parsed *parsed = &burst->parsed[i];
+		const uint8_t *frame = packet_data(burst->packet[i]);
+		uint16_t vlan = parsed->vlan != 0 ? parsed->vlan : native_vlan;
+		const struct vlan_table *table = &snapshot->vlan[snapshot->vlan_index[vlan]];
+
+		if (unlikely(parsed->kind == KIND_MAC_CONTROL)) {
+			burst_consume(worker, burst, i);
+			continue;
+		}
+		if (unlikely(!port_bits_test(&table->members, burst->port))) {
+			burst_drop(worker, burst, i, DROP_VLAN);
+			continue;
+		}
+		fdb_learn(worker->leaf->fdb, fdb_key(frame + 6, vlan), burst->port, burst->now_ps);
+		if (load_mac(frame) != router_mac || table->interface == INTERFACE_NONE)
+			bridge_deliver(worker, burst, i, vlan);
+		else if (likely((parsed->kind & KIND_IP_MASK) != 0))
+			routed |= UINT32_C(1) << i;
+		else
+			bridge_to_router(worker, burst, i, table->interface);
+	}
+	route_burst(worker, burst, routed);
+}

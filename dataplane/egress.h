@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * egress - from eight queues to one wire: schedule, pace, send.
+ *
+ * Strict priorities first, higher number before lower, each with an optional shaper; below them
+ * deficit round robin by bytes (Shreedhar and Varghese, SIGCOMM 1995), in the variant that lets a
+ * deficit go negative by the last frame, so that one budget decides and no frame is looked at
+ * twice. A queue that couldn't send, for whatever reason, banks no credit.
+ *
+ * The wire clock lets at most `run_ahead_ps` of frames go into the device ahead of real time, so
+ * that queueing happens here, where scheduling acts, and not in the device's ring. On a virtual
+ * wire it is exact: a frame goes when the one before has left the wire. After a late poll a clock
+ * may lag `catch_up_ps` behind, so that a paced port keeps its rate on a busy machine.
+ *
+ * What was scheduled is never put back: frames that a device didn't take wait in a staging array
+ * per priority and go first next time, with nothing charged or marked again.
+ *
+ * Thread: the worker that owns the port.
+ */
+#ifndef DATAPLANE_EGRESS_H
+#define DATAPLANE_EGRESS_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/drop.h"
+#include "dataplane/port_io.h"
+#include "dataplane/queue.h"
+#include "dataplane/snapshot.h"
+#include "dataplane/units.h"
+
+struct worker;
+
+/* DWRR quantum of weight 1. Weights are 1..100. */
+#define SCHEDULE_QUANTUM_BYTES 128
+
+/* How long to wait before offering frames again to a device that took only a part. */
+#define EGRESS_RETRY_PS (5 * PS_PER_US)
+
+struct shaper {
+	uint64_t free_ps; /* when the next frame of this priority may go */
+	struct wire_rate rate;
+};
+
+/* Frames that a device didn't take, by priority. */
+struct staging {
+	uint8_t count[PRIORITY_COUNT];
+	struct rte_mbuf *packet[PRIORITY_COUNT][BURST_COUNT_MAX];
+};
+
+struct egress_port {
+	/* Line 0: every transmission. */
+	alignas(64) struct port_io *io; /* NULL: nothing attached */
+	uint64_t free_ps;		/* when the wire has sent all that was handed over */
+	uint64_t run_ahead_ps;
+	uint64_t catch_up_ps;
+	uint8_t active;	 /* bit p: queue p is not empty */
+	uint8_t strict;	 /* bit p: strict priority */
+	uint8_t shaped;	 /* bit p: has a shaper */
+	uint8_t held;	 /* bit p: its shaper is not free yet */
+	uint8_t current; /* DWRR queue being served */
+	uint8_t staged;	 /* bit p: staging.count[p] != 0 */
+	bool blocked;	 /* its timer waits for the wire: nothing to do before */
+	bool up;
+	/* Line 1: every transmission, written only at odd rates. */
+	alignas(64) struct wire_rate rate;
+	/* Cold. */
+	struct shaper shaper[PRIORITY_COUNT];
+	struct staging staging;
+};
+
+/** Before the first use. */
+void egress_init(struct egress_port *egress);
+
+/**
+ * Take over rates, weights and limits of a new snapshot. What is queued stays, unless the link is
+ * down: then it is dropped, counted as LINK_DOWN.
+ */
+void egress_configure(struct worker *worker, uint16_t port, const struct snapshot *snapshot,
+		      uint64_t now_ps);
+
+/**
+ * Send what may go now. Hot.
+ * @return true when more is queued; then *due_ps is when to come again (now_ps: at once)
+ */
+bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *due_ps);
+
+/** Drop everything queued and staged on a port, counted under reason. Cold. */
+void egress_flush(struct worker *worker, uint16_t port, enum drop_reason reason);
+
+/** Packets in staging of a port. */
+uint32_t egress_staged_packets(const struct egress_port *egress);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * forward - by the ingress port's mode: bridge, route, or out of the kernel.
+ */
+#include "dataplane/forward.h"
+
+#include "dataplane/internal.h"
+
+void burst_drop(struct worker *worker, struct burst *burst, uint32_t i, enum drop_reason reason)
+{
+	packet_drop(worker, burst->packet[i], reason);
+	burst->egress[i] = PORT_NONE;
+}
+
+void burst_consume(struct worker *worker, struct burst *burst, uint32_t i)
+{
+	counter_add(&worker->port_counters[burst->port].consumed, 1);
+	rte_pktmbuf_free(burst->packet[i]);
+	burst->egress[i] = PORT_NONE;
+}
+
+/* For the kernel: an untagged frame, in the class of control, or of its DSCP when that is lossy. */
+static void punt(struct worker *worker, const struct burst *burst, struct rte_mbuf *packet,
+		 struct parsed parsed, uint8_t priority, enum punt_reason reason,
+		 uint16_t interface)
+{
+	const struct snapshot *snapshot = burst->snapshot;
+
+	(void)frame_tag(packet, &parsed, false, 0, 0);
+	if (reason == PUNT_ARP || reason == PUNT_ND)
+		priority = snapshot->priority_control;
+	else if ((snapshot->lossless_mask >> priority & 1) != 0)
+		priority = snapshot->priority_default;
+	enqueue_one(worker, packet, snapshot->port_count,
+		    (struct packet_meta){
+			    .cost_bytes = (uint16_t)packet_length(packet),
+			    .priority = priority,
+			    .flags = PACKET_CPU | (parsed.kind & KIND_IP_MASK),
+			    .l3_offset = parsed.l3_offset,
+			    .reason = (uint8_t)reason,
+			    .interface = interface,
+		    });
+}
+
+void burst_punt(struct worker *worker, struct burst *burst, uint32_t i, enum punt_reason reason,
+		uint16_t interface)
+{
+	if (!policer_pass(&worker->punt_policer[reason], burst->now_ps)) {
+		burst_drop(worker, burst, i, DROP_PUNT_POLICED);
+		return;
+	}
+	punt(worker, burst, burst->packet[i], burst->parsed[i], burst->priority[i], reason,
+	     interface);
+	burst->egress[i] = PORT_NONE;
+}
+
+void burst_punt_copy(struct worker *worker, struct burst *burst, uint32_t i,
+		     enum punt_reason reason, uint16_t interface)
+{
+	struct rte_mbuf *copy;
+
+	if (!policer_pass(&worker->punt_policer[reason], burst->now_ps))
+		return;
+	copy = packet_copy(burst->packet[i], worker->pool);
+	if (copy == NULL)
+		return;
+	counter_add(&worker->port_counters[burst->port].copied, 1);
+	punt(worker, burst, copy, burst->parsed[i], burst->priority[i], reason, interface);
+}
+
+enum punt_reason punt_multicast_reason(const struct parsed *parsed, const uint8_t *frame)
+{
+	const uint8_t *ip = frame + parsed->l3_offset;
+
+	if (parsed->kind == KIND_ARP)
+		return PUNT_ARP;
+	if (parsed->kind == KIND_IPV4 &&
+	    (parsed->destination == UINT32_MAX || parsed->destination >> 8 == 0xe00000))
+		return PUNT_BROADCAST; /* 255.255.255.255 and 224.0.0.0/24 */
+	if (parsed->kind == KIND_IPV6 && ip[24] == 0xff && (ip[25] & 0x0f) == 2)
+		return parsed->protocol == IP_PROTOCOL_ICMPV6 ? PUNT_ND : PUNT_BROADCAST;
+	return PUNT_NONE;
+}
+
+/* What comes to a routed port and isn't IP addressed to the router. */
+static __rte_noinline void routed_other(struct worker *worker, struct burst *burst, uint32_t i,
+					uint64_t destination)
+{
+	const struct snapshot *snapshot = burst->snapshot;
+	const struct parsed *parsed = &burst->parsed[i];
+	uint16_t interface = snapshot->port[burst->port].interface;
+	bool ours = destination == load_mac(snapshot->router_mac);
+	enum punt_reason reason;
+
+	if (parsed->kind == KIND_MAC_CONTROL) {
+		burst_consume(worker, burst, i);
+	} else if (mac_is_reserved(destination)) {
+		burst_drop(worker, burst, i, DROP_RESERVED_MAC);
+	} else if (parsed->vlan != 0) {
+		burst_drop(worker, burst, i, DROP_VLAN);
+	} else if (!ours && !mac_is_multicast(destination)) {
+		burst_drop(worker, burst, i, DROP_WRONG_MAC);
+	} else if (ours) {
+		if (parsed->kind == KIND_ARP)
+			burst_punt(worker, burst, i, PUNT_ARP, interface);
+		else
+			burst_drop(worker, burst, i, DROP_UNROUTABLE);
+	} else {
+		reason = punt_multicast_reason(parsed, packet_data(burst->packet[i]));
+		if (reason != PUNT_NONE)
+			burst_punt(worker, burst, i, reason, interface);
+		else
+			burst_drop(worker, burst, i,
+				   (parsed->kind & KIND_IP_MASK) != 0 ? DROP_MULTICAST
+								      : DROP_UNROUTABLE);
+	}
+}
+
+static void routed_burst(struct worker *worker, struct burst *burst, uint32_t packets)
+{
+	uint64_t router_mac = load_mac(burst->snapshot->router_mac);
+	uint32_t routed = 0;
+
+	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(rest);
+		const struct parsed *parsed = &burst->parsed[i];
+		uint64_t destination = load_mac(packet_data(burst->packet[i]));
+
+		if (likely(destination == router_mac && parsed->vlan == 0 &&
+			   (parsed->kind & KIND_IP_MASK) != 0))
+			routed |= UINT32_C(1) << i;
+		else
+			routed_other(worker, burst, i, destination);
+	}
+	route_burst(worker, burst, routed);
+}
+
+/* From the kernel: frames to leave through an interface, and packets that waited for a neighbour. */
+static void cpu_burst(struct worker *worker, struct burst *burst, uint32_t packets)
+{
+	const struct snapshot *snapshot = burst->snapshot;
+	uint32_t routed = 0;
+
+	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(rest);
+		struct packet_meta meta = *packet_meta(burst->packet[i]);
+		const struct interface *interface;
+
+		if (meta.interface >= snapshot->interface_count) {
+			/* It went away in a reload while the frame was on its way. */
+			burst_drop(worker, burst, i, DROP_NO_MEMBER);
+			continue;
+		}
+		interface = &snapshot->interface[meta.interface];
+		if (meta.reason == PUNT_NEIGHBOUR && (burst->parsed[i].kind & KIND_IP_MASK) != 0)
+			routed |= UINT32_C(1) << i;
+		else if (interface->port != PORT_NONE)
+			burst->egress[i] = interface->port;
+		else
+			bridge_deliver(worker, burst, i, interface->vlan);
+	}
+	route_burst(worker, burst, routed);
+}
+
+void forward_burst(struct worker *worker, struct burst *burst, uint32_t packets)
+{
+	switch (burst->snapshot->port[burst->port].mode) {
+	case PORT_MODE_ROUTED:
+		routed_burst(worker, burst, packets);
+		break;
+	case PORT_MODE_BRIDGED:
+		bridge_burst(worker, burst, packets);
+		break;
+	case PORT_MODE_CPU:
+		cpu_burst(worker, burst, packets);
+		break;
+	default:
+		for (uint32_t rest = packets; rest != 0; rest &= rest - 1)
+			burst_drop(worker, burst, (uint32_t)__builtin_ctz(rest), DROP_LINK_DOWN);
+	}
+}

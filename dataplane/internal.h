@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * internal - the inside of a leaf and of a worker, for the stages of the packet path only.
+ *
+ * State arrays are [priority][port]: what a burst touches (few priorities, many ports) lies
+ * together.
+ */
+#ifndef DATAPLANE_INTERNAL_H
+#define DATAPLANE_INTERNAL_H
+
+#include <rte_rcu_qsbr.h>
+
+#include "dataplane/counters.h"
+#include "dataplane/egress.h"
+#include "dataplane/fdb.h"
+#include "dataplane/packet.h"
+#include "dataplane/parse.h"
+#include "dataplane/port_bits.h"
+#include "dataplane/port_io.h"
+#include "dataplane/port_timers.h"
+#include "dataplane/punt.h"
+#include "dataplane/queue.h"
+#include "dataplane/snapshot.h"
+#include "dataplane/worker.h"
+
+struct leaf {
+	_Atomic(const struct snapshot *) snapshot;
+	uint16_t port_count; /* real ports */
+	uint16_t ports;	     /* with the CPU's: port_count + 1, the stride of [priority][port] */
+	uint16_t worker_count;
+	uint64_t seed;
+	struct egress_port *egress; /* [ports] */
+	struct egress_queue *queue; /* [priority][ports] */
+	struct port_io **io;	    /* [ports] */
+	uint16_t *owner;	    /* [ports] */
+	struct fdb *fdb;	    /* written by worker 0 */
+	struct rte_mempool *pool;
+	struct rte_rcu_qsbr *qsbr;
+	struct worker *worker[WORKER_COUNT_MAX];
+	bool queue_pools_owned;
+};
+
+struct worker {
+	alignas(64) struct leaf *leaf;
+	const struct snapshot *snapshot; /* as of the last poll */
+	uint16_t id;
+	struct port_bits rx_ready;
+	struct port_bits tx_ready;
+	uint64_t sweep_ps; /* next step of the FDB's sweep */
+	struct queue_pool *queue_pool;
+	struct rte_mempool *pool;
+	struct port_counters *port_counters;   /* [ports] */
+	struct queue_counters *queue_counters; /* [priority][ports] */
+	struct policer flood_policer;
+	struct policer punt_policer[PUNT_COUNT];
+	_Atomic uint64_t polls, rx_packets, tx_packets;
+	uint64_t wakes;
+	bool started; /* the policers have a time */
+	struct port_timers timers;
+};
+
+/* The burst that is on its way through the stages; on the stack of worker_poll(). */
+struct burst {
+	const struct snapshot *snapshot;
+	uint64_t now_ps;
+	uint32_t count;
+	uint16_t port;			  /* ingress */
+	uint16_t egress[BURST_COUNT_MAX]; /* decided; PORT_NONE: gone or not decided yet */
+	uint8_t priority[BURST_COUNT_MAX];
+	struct rte_mbuf *packet[BURST_COUNT_MAX];
+	struct parsed parsed[BURST_COUNT_MAX];
+};
+
+static inline struct egress_queue *leaf_queue(const struct leaf *leaf, uint16_t port,
+					      uint32_t priority)
+{
+	return &leaf->queue[priority * leaf->ports + port];
+}
+
+static inline struct queue_counters *worker_queue_counters(const struct worker *worker,
+							   uint16_t port, uint32_t priority)
+{
+	return &worker->queue_counters[priority * worker->leaf->ports + port];
+}
+
+/* drop.c: count a packet under its ingress port and free it. Cold. */
+void packet_drop(struct worker *worker, struct rte_mbuf *packet, enum drop_reason reason);
+
+/* enqueue.c: admit packets [0, count) with a decided egress to their queues. Hot. */
+void enqueue_burst(struct worker *worker, struct burst *burst);
+
+/* enqueue.c: the same for one packet outside the fast path (copies, punts). */
+void enqueue_one(struct worker *worker, struct rte_mbuf *packet, uint16_t egress,
+		 struct packet_meta meta);
+
+/*
+ * classify.c: priority of every packet whose bit is set, and what arrived in which. Hot.
+ * @return the packets that remain: those longer than the port's MTU are gone
+ */
+uint32_t classify_burst(struct worker *worker, struct burst *burst, uint32_t packets);
+
+/* forward.c: decide the egress of every packet whose bit is set; the rest is gone. Hot. */
+void forward_burst(struct worker *worker, struct burst *burst, uint32_t packets);
+
+/* forward.c: drop packet i of a burst. Cold. */
+void burst_drop(struct worker *worker, struct burst *burst, uint32_t i, enum drop_reason reason);
+
+/* forward.c: hand packet i to the kernel as a frame of an interface. Cold. */
+void burst_punt(struct worker *worker, struct burst *burst, uint32_t i, enum punt_reason reason,
+		uint16_t interface);
+
+/* bridge.c: decide the egress of packets received on a bridged port. Hot. */
+void bridge_burst(struct worker *worker, struct burst *burst, uint32_t packets);
+
+/* bridge.c: send packet i, untagged or of this VLAN, towards its destination MAC in a VLAN. */
+void bridge_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan);
+
+/* bridge.c: set the egress of packet i to a port of a VLAN, its tag as that port wants it. */
+void bridge_send(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan,
+		 uint16_t egress);
+
+/* bridge.c: send packet i to all members of a VLAN but its ingress port. Cold. */
+void bridge_flood(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan);
+
+/* frame.c: insert, replace or remove the 802.1Q tag. @return 0, -ENOSPC (no headroom) */
+int frame_tag(struct rte_mbuf *packet, struct parsed *parsed, bool tagged, uint16_t vlan,
+	      uint8_t priority);
+
+/* route.c: route packets whose bit is set: IPv4 and IPv6, addressed to the router. Hot. */
+void route_burst(struct worker *worker, struct burst *burst, uint32_t packets);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * route - IPv4 and IPv6 forwarding: longest prefix, next hop, TTL, MAC addresses.
+ *
+ * Neither touches a field that the RoCEv2 invariant CRC covers (TTL, DSCP, ECN and checksums are
+ * masked in it, InfiniBand specification annex A17.3.3).
+ */
+#include <rte_byteorder.h>
+
+#include "dataplane/balance.h"
+#include "dataplane/forward.h"
+
+/* What the first octet of an IPv4 address says (RFC 1812 5.3.7, RFC 6890). */
+#define OCTET_SOURCE_BAD      0x1u
+#define OCTET_DESTINATION_BAD 0x2u
+#define OCTET_MULTICAST	      0x4u
+#define OCTET_LINK_LOCAL      0x8u /* look at the second octet too */
+
+static const uint8_t octet_flags[256] = {
+	[0] = OCTET_SOURCE_BAD | OCTET_DESTINATION_BAD,
+	[127] = OCTET_SOURCE_BAD | OCTET_DESTINATION_BAD,
+	[169] = OCTET_LINK_LOCAL,
+	[224 ... 239] = OCTET_SOURCE_BAD | OCTET_MULTICAST,
+	[240 ... 255] = OCTET_SOURCE_BAD | OCTET_DESTINATION_BAD,
+};
+
+static inline bool is_link_local(uint32_t address)
+{
+	return address >> 16 == 0xa9fe; /* 169.254/16 */
+}
+
+/* 0 when both addresses may be routed, else why not, plus one. */
+static __rte_noinline uint32_t martian4(const struct parsed *parsed)
+{
+	uint8_t source = octet_flags[parsed->source >> 24];
+	uint8_t destination = octet_flags[parsed->destination >> 24];
+
+	if ((source & OCTET_SOURCE_BAD) != 0 || is_link_local(parsed->source))
+		return DROP_MARTIAN_SOURCE + 1;
+	if ((destination & OCTET_MULTICAST) != 0)
+		return DROP_MULTICAST + 1;
+	if ((destination & OCTET_DESTINATION_BAD) != 0 || is_link_local(parsed->destination))
+		return DROP_MARTIAN_DESTINATION + 1;
+	return 0;
+}
+
+static inline bool address6_is_zero_but_last(const uint8_t *address)
+{
+	return load_u64(address) == 0 &&
+	       (load_u64(address + 8) & rte_cpu_to_be_64(~UINT64_C(1))) == 0;
+}
+
+static uint32_t martian6(const uint8_t *ip)
+{
+	const uint8_t *source = ip + 8, *destination = ip + 24;
+
+	/* :: and ::1 */
+	if (source[0] == 0xff || address6_is_zero_but_last(source))
+		return DROP_MARTIAN_SOURCE + 1;
+	if (destination[0] == 0xff)
+		return DROP_MULTICAST + 1;
+	if (address6_is_zero_but_last(destination))
+		return DROP_MARTIAN_DESTINATION + 1;
+	return 0;
+}
+
+/* The L3 interface through which the packet came, INTERFACE_NONE when it came from the kernel. */
+static uint16_t ingress_interface(const struct burst *burst, uint32_t i)
+{
+	const struct snapshot *snapshot = burst->snapshot;
+	const struct port_table *port = &snapshot->port[burst->port];
+	uint16_t vlan = burst->parsed[i].vlan;
+
+	if (port->mode == PORT_MODE_BRIDGED)
+		return snapshot->vlan[snapshot->vlan_index[vlan != 0 ? vlan : port->native_vlan]]
+			.interface;
+	return port->interface;
+}
+
+/* TTL and checksum; the frame starts 14 bytes before the IP header, addressed to the next hop. */
+static inline void rewrite(struct rte_mbuf *packet, struct parsed *parsed,
+			   const struct adjacency *adjacency)
+{
+	uint8_t *ip = packet_data(packet) + parsed->l3_offset;
+
+	if (likely(parsed->kind == KIND_IPV4)) {
+		/* One less in the high byte of its word: one more in the sum's (RFC 1141). */
+		uint32_t checksum = load_u16(ip + 10) + (uint32_t)rte_cpu_to_be_16(0x0100);
+		uint16_t folded = (uint16_t)(checksum + (checksum >= 0xffff));
+
+		ip[8] = (uint8_t)(parsed->ttl - 1);
+		memcpy(ip + 10, &folded, sizeof(folded));
+	} else {
+		ip[7] = (uint8_t)(parsed->ttl - 1);
+	}
+	if (unlikely(parsed->l3_offset != 14)) {
+		uint8_t surplus = (uint8_t)(parsed->l3_offset - 14);
+
+		packet->data_off += surplus;
+		packet->data_len = (uint16_t)(packet->data_len - surplus);
+		packet->pkt_len -= surplus;
+		parsed->l3_offset = 14;
+		parsed->flags &= (uint8_t)~PARSED_TAGGED;
+	}
+	/* Destination and source lie side by side in both. */
+	memcpy(ip - 14, adjacency->destination_mac, 12);
+}
+
+/* Out of a VLAN interface: which port is the bridge's business, unless the config said it. */
+static __rte_noinline void send_vlan(struct worker *worker, struct burst *burst, uint32_t i,
+				     const struct adjacency *adjacency)
+{
+	if (adjacency->egress != PORT_NONE && burst->snapshot->port[adjacency->egress].link_up)
+		bridge_send(worker, burst, i, adjacency->vlan, adjacency->egress);
+	else
+		bridge_deliver(worker, burst, i, adjacency->vlan);
+}
+
+static inline void send_adjacency(struct worker *worker, struct burst *burst, uint32_t i,
+				  const struct adjacency *adjacency)
+{
+	struct rte_mbuf *packet = burst->packet[i];
+	struct parsed *parsed = &burst->parsed[i];
+
+	if (unlikely(parsed->ttl <= 1)) {
+		burst_drop(worker, burst, i, DROP_TTL);
+		return;
+	}
+	if (unlikely(packet_length(packet) - parsed->l3_offset > adjacency->mtu_bytes)) {
+		burst_drop(worker, burst, i, DROP_MTU);
+		return;
+	}
+	rewrite(packet, parsed, adjacency);
+	if (likely(adjacency->vlan == 0))
+		burst->egress[i] = adjacency->egress;
+	else
+		send_vlan(worker, burst, i, adjacency);
+}
+
+/* Everything but a route with next hops. */
+static __rte_noinline void route_other(struct worker *worker, struct burst *burst, uint32_t i,
+				       const struct group *group)
+{
+	const struct snapshot *snapshot = burst->snapshot;
+	const struct parsed *parsed = &burst->parsed[i];
+	const struct adjacency *adjacency;
+	uint8_t address[16] = {0};
+
+	switch (group->kind) {
+	case GROUP_LOCAL:
+		burst_punt(worker, burst, i, PUNT_LOCAL, group->interface);
+		return;
+	case GROUP_VIA: /* no next hop is resolved */
+		if (parsed->ttl <= 1)
+			burst_drop(worker, burst, i, DROP_TTL);
+		else
+			burst_punt(worker, burst, i, PUNT_NEIGHBOUR, group->interface);
+		return;
+	case GROUP_ATTACHED:
+		if (parsed->kind == KIND_IPV4) {
+			uint32_t destination = rte_cpu_to_be_32(parsed->destination);
+
+			memcpy(address, &destination, sizeof(destination));
+		} else {
+			memcpy(address, packet_data(burst->packet[i]) + parsed->l3_offset + 24, 16);
+		}
+		adjacency = neighbour_find(snapshot, address, parsed->kind == KIND_IPV4 ? 4 : 6,
+					   group->interface);
+		if (likely(adjacency != NULL))
+			send_adjacency(worker, burst, i, adjacency);
+		else if (parsed->ttl <= 1)
+			burst_drop(worker, burst, i, DROP_TTL);
+		else
+			burst_punt(worker, burst, i, PUNT_NEIGHBOUR, group->interface);
+		return;
+	case GROUP_DROP:
+		burst_drop(worker, burst, i, DROP_MARTIAN_DESTINATION);
+		return;
+	default:
+		burst_drop(worker, burst, i, DROP_NO_ROUTE);
+	}
+}
+
+static inline void route_one(struct worker *worker, struct burst *burst, uint32_t i,
+			     uint64_t group_index)
+{
+	const struct snapshot *snapshot = burst->snapshot;
+	const struct group *group = &snapshot->group[group_index];
+	uint32_t member = group->first;
+
+	if (unlikely(group->kind != GROUP_VIA || group->count == 0)) {
+		route_other(worker, burst, i, group);
+		return;
+	}
+	if (group->count > 1) {
+		const struct parsed *parsed = &burst->parsed[i];
+		const uint8_t *ip = packet_data(burst->packet[i]) + parsed->l3_offset;
+
+		member +=
+			balance_member(balance_hash(parsed, ip, snapshot->hash_seed), group->count);
+	}
+	send_adjacency(worker, burst, i, &snapshot->adjacency[member]);
+}
+
+static __rte_noinline void route6_burst(struct worker *worker, struct burst *burst,
+					uint32_t packets)
+{
+	uint8_t destination[BURST_COUNT_MAX][16];
+	uint64_t group[BURST_COUNT_MAX];
+	uint8_t index[BURST_COUNT_MAX];
+	uint32_t count = 0;
+
+	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(rest);
+		const uint8_t *ip = packet_data(burst->packet[i]) + burst->parsed[i].l3_offset;
+		uint32_t martian = martian6(ip);
+
+		if (unlikely(martian != 0)) {
+			burst_drop(worker, burst, i, (enum drop_reason)(martian - 1));
+		} else if (unlikely(ip[24] == 0xfe && (ip[25] & 0xc0) == 0x80)) {
+			/* fe80::/10 never leaves its link: it is for us, or for nobody here. */
+			uint16_t interface = ingress_interface(burst, i);
+
+			if (interface != INTERFACE_NONE)
+				burst_punt(worker, burst, i, PUNT_LOCAL, interface);
+			else
+				burst_drop(worker, burst, i, DROP_MARTIAN_DESTINATION);
+		} else {
+			memcpy(destination[count], ip + 24, 16);
+			index[count++] = (uint8_t)i;
+		}
+	}
+	fib_lookup6(burst->snapshot->fib[0], (const uint8_t(*)[16])destination, group, count);
+	for (uint32_t k = 0; k < count; k++)
+		route_one(worker, burst, index[k], group[k]);
+}
+
+void route_burst(struct worker *worker, struct burst *burst, uint32_t packets)
+{
+	uint32_t destination[BURST_COUNT_MAX];
+	uint64_t group[BURST_COUNT_MAX];
+	uint8_t index[BURST_COUNT_MAX];
+	uint32_t count = 0, six = 0;
+
+	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(rest);
+		const struct parsed *parsed = &burst->parsed[i];
+
+		if (unlikely(parsed->kind != KIND_IPV4)) {
+			six |= UINT32_C(1) << i;
+			continue;
+		}
+		if (unlikely((octet_flags[parsed->source >> 24] |
+			      octet_flags[parsed->destination >> 24]) != 0)) {
+			uint32_t martian = martian4(parsed);
+
+			if (martian != 0) {
+				burst_drop(worker, burst, i, (enum drop_reason)(martian - 1));
+				continue;
+			}
+		}
+		destination[count] = parsed->destination;
+		index[count++] = (uint8_t)i;
+	}
+	if (count != 0)
+		fib_lookup4(burst->snapshot->fib[0], destination, group, count);
+	for (uint32_t k = 0; k < count; k++)
+		route_one(worker, burst, index[k], group[k]);
+	if (unlikely(six != 0))
+		route6_burst(worker, burst, six);
+}

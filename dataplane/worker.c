@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "dataplane/worker.h"
+
+#include "dataplane/internal.h"
+
+/* Flooded frames per second and worker; each may become as many copies as its VLAN has ports. */
+#define FLOOD_RATE_PPS 100000
+#define FLOOD_BURST    1000
+
+/* The FDB is swept once per quarter of its ageing time, in this many steps. */
+#define SWEEP_STEPS  64
+#define SWEEP_ROUNDS 4
+#define SWEEP_PS_MIN PS_PER_MS
+
+static __rte_noinline void start(struct worker *worker, uint64_t now_ps)
+{
+	static const struct {
+		uint32_t rate, burst;
+	} limits[PUNT_COUNT] = {
+#define PUNT_LIMIT_(id, name, rate, burst, help) [PUNT_##id] = {rate, burst},
+		PUNT_REASONS(PUNT_LIMIT_)
+#undef PUNT_LIMIT_
+	};
+
+	worker->flood_policer = policer_of(now_ps, FLOOD_RATE_PPS, FLOOD_BURST);
+	for (uint32_t reason = PUNT_NONE + 1; reason < PUNT_COUNT; reason++)
+		worker->punt_policer[reason] =
+			policer_of(now_ps, limits[reason].rate, limits[reason].burst);
+	for (uint16_t port = 0; port < worker->leaf->ports; port++) {
+		worker->leaf->egress[port].free_ps = now_ps;
+		for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+			worker->leaf->egress[port].shaper[p].free_ps = now_ps;
+	}
+	worker->sweep_ps = now_ps;
+	worker->started = true;
+}
+
+/* Take over a new snapshot: rates, weights and limits of the ports that are ours. */
+static __rte_noinline void adopt(struct worker *worker, const struct snapshot *snapshot,
+				 uint64_t now_ps)
+{
+	const struct leaf *leaf = worker->leaf;
+
+	if (!worker->started)
+		start(worker, now_ps);
+	worker->snapshot = snapshot;
+	for (uint16_t port = 0; port < leaf->ports; port++) {
+		const struct port_io *io = leaf->io[port];
+
+		if (leaf->owner[port] != worker->id || io == NULL)
+			continue;
+		egress_configure(worker, port, snapshot, now_ps);
+		if ((io->flags & PORT_IO_POLLED) != 0)
+			port_bits_set(&worker->rx_ready, port);
+	}
+}
+
+/* One burst of a port, through all stages. True when more may wait. */
+static inline bool receive(struct worker *worker, uint16_t port, uint64_t now_ps)
+{
+	struct port_io *io = worker->leaf->io[port];
+	struct port_counters *counters = &worker->port_counters[port];
+	struct burst burst;
+	uint32_t count, all, bad, bytes = 0;
+
+	count = io->ops->rx_burst(io, 0, burst.packet, BURST_COUNT_MAX);
+	if (count < BURST_COUNT_MAX && (io->flags & PORT_IO_POLLED) == 0)
+		port_bits_clear(&worker->rx_ready, port);
+	if (count == 0)
+		return false;
+	burst.snapshot = worker->snapshot;
+	burst.now_ps = now_ps;
+	burst.count = count;
+	burst.port = port;
+	for (uint32_t i = 0; i < count; i++) {
+		burst.egress[i] = PORT_NONE;
+		bytes += packet_length(burst.packet[i]);
+	}
+	counter_add(&counters->rx_packets, count);
+	counter_add(&counters->rx_bytes, bytes);
+	counter_add(&worker->rx_packets, count);
+
+	all = (uint32_t)((UINT64_C(1) << count) - 1);
+	bad = parse_burst(burst.packet, count, burst.parsed);
+	for (uint32_t rest = bad; rest != 0; rest &= rest - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(rest);
+
+		burst_drop(worker, &burst, i, (enum drop_reason)burst.parsed[i].drop);
+	}
+	all = classify_burst(worker, &burst, all & ~bad);
+	forward_burst(worker, &burst, all);
+	enqueue_burst(worker, &burst);
+	return count == BURST_COUNT_MAX;
+}
+
+static inline bool transmit(struct worker *worker, uint64_t now_ps)
+{
+	uint64_t due_ps = now_ps;
+	bool more = false;
+	uint16_t port;
+
+	PORT_BITS_FOREACH(&worker->tx_ready, port)
+	{
+		if (worker->leaf->egress[port].blocked) {
+			port_bits_clear(&worker->tx_ready, port);
+			continue;
+		}
+		if (!egress_run(worker, port, now_ps, &due_ps)) {
+			port_bits_clear(&worker->tx_ready, port);
+		} else if (time_after(due_ps, now_ps)) {
+			port_timers_arm(&worker->timers, port, due_ps);
+			port_bits_clear(&worker->tx_ready, port);
+		} else {
+			more = true;
+		}
+	}
+	return more;
+}
+
+static __rte_noinline void sweep(struct worker *worker, uint64_t now_ps)
+{
+	const struct snapshot *snapshot = worker->snapshot;
+	uint64_t step_ps = snapshot->fdb_age_ps / SWEEP_ROUNDS / SWEEP_STEPS;
+	struct port_bits down = {0};
+
+	for (uint16_t port = 0; port < snapshot->port_count; port++)
+		if (!snapshot->port[port].link_up)
+			port_bits_set(&down, port);
+	fdb_sweep(worker->leaf->fdb, fdb_slot_count(worker->leaf->fdb) / 4 / SWEEP_STEPS + 1,
+		  now_ps, snapshot->fdb_age_ps, &down);
+	worker->sweep_ps = now_ps + (step_ps > SWEEP_PS_MIN ? step_ps : SWEEP_PS_MIN);
+}
+
+uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
+{
+	struct leaf *leaf = worker->leaf;
+	const struct snapshot *snapshot =
+		atomic_load_explicit(&leaf->snapshot, memory_order_acquire);
+	bool more = false;
+	uint64_t due_ps = now_ps + TIME_IDLE_PS;
+	uint16_t port;
+
+	counter_add(&worker->polls, 1);
+	if (unlikely(snapshot != worker->snapshot))
+		adopt(worker, snapshot, now_ps);
+	if (unlikely(snapshot == NULL))
+		return due_ps;
+
+	PORT_BITS_FOREACH(&worker->rx_ready, port)
+	more |= receive(worker, port, now_ps);
+	while (port_timers_due(&worker->timers, now_ps)) {
+		port = port_timers_pop(&worker->timers);
+		leaf->egress[port].blocked = false;
+		port_bits_set(&worker->tx_ready, port);
+	}
+	more |= transmit(worker, now_ps);
+
+	/* The FDB has one writer. */
+	if (worker->id == 0) {
+		if (unlikely(!time_after(worker->sweep_ps, now_ps)))
+			sweep(worker, now_ps);
+		due_ps = worker->sweep_ps;
+	}
+	rte_rcu_qsbr_quiescent(leaf->qsbr, worker->id);
+	if (more)
+		return now_ps;
+	if (worker->timers.count != 0)
+		due_ps = time_min(due_ps, port_timers_next(&worker->timers));
+	return due_ps;
+}
+
+void worker_ready(struct worker *worker, uint16_t port)
+{
+	port_bits_set(&worker->rx_ready, port);
+}
+
+uint64_t worker_wakes(struct worker *worker)
+{
+	uint64_t wakes = worker->wakes;
+
+	worker->wakes = 0;
+	return wakes;
+}
+
+void worker_activity(const struct worker *worker, struct worker_activity *activity)
+{
+	activity->polls = counter_get(&worker->polls);
+	activity->rx_packets = counter_get(&worker->rx_packets);
+	activity->tx_packets = counter_get(&worker->tx_packets);
+}
+
+void worker_offline(struct worker *worker)
+{
+	rte_rcu_qsbr_thread_offline(worker->leaf->qsbr, worker->id);
+}
+
+void worker_online(struct worker *worker)
+{
+	rte_rcu_qsbr_thread_online(worker->leaf->qsbr, worker->id);
+}
+
+void worker_flush(struct worker *worker)
+{
+	for (uint16_t port = 0; port < worker->leaf->ports; port++)
+		if (worker->leaf->owner[port] == worker->id)
+			egress_flush(worker, port, DROP_STOPPED);
+}
