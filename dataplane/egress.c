@@ -62,7 +62,10 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 		const struct class_table *class = &snapshot->class[p];
 		uint64_t shaped_bps = class->max_rate_bps;
 
-		queue->quantum_bytes = class->strict ? 0 : class->quantum_bytes;
+		/* A priority without a class may still hold packets of one that it had. */
+		queue->quantum_bytes = class->strict		   ? 0
+				       : class->quantum_bytes != 0 ? class->quantum_bytes
+								   : SCHEDULE_QUANTUM_BYTES;
 		queue->bytes_max = snapshot->queue_bytes_max[p];
 		queue->packets_max = snapshot->queue_packets_max;
 		if (class->strict)
