@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "dataplane/fdb.h"
@@ -213,65 +211,4 @@ Test(fdb, ages_count_across_the_wrap_of_time)
 	sweep_all(fdb, before_ps + AGE_PS, &none_down);
 	cr_assert_eq(entries_of(fdb), 0);
 	fdb_free(fdb);
-}
-
-/*
- * One thread writes, another looks up. Address i is only ever on port i % 64, so whatever the
- * moment, a look-up must find that port or nothing; and addresses that stay are found always.
- */
-enum { STAYING = 32, COMING = 200, ROUNDS = 300 };
-
-struct reader {
-	struct fdb *fdb;
-	_Atomic bool stop;
-	_Atomic uint32_t rounds;
-	uint32_t wrong;
-};
-
-static void *read_on(void *argument)
-{
-	struct reader *reader = argument;
-	struct fdb_entry entry;
-
-	while (!atomic_load_explicit(&reader->stop, memory_order_acquire)) {
-		for (uint32_t i = 0; i < STAYING + COMING; i++) {
-			uint16_t egress = fdb_lookup(reader->fdb, key_of(i), START_PS, AGE_PS);
-
-			if (egress != i % 64 && (egress != PORT_NONE || i < STAYING))
-				reader->wrong++;
-		}
-		for (uint32_t slot = 0; slot < fdb_slot_count(reader->fdb); slot++) {
-			if (fdb_entry_get(reader->fdb, slot, &entry) &&
-			    entry.egress != entry.mac[5] % 64)
-				reader->wrong++;
-		}
-		atomic_fetch_add(&reader->rounds, 1);
-	}
-	return NULL;
-}
-
-Test(fdb, readers_see_whole_entries_while_the_writer_works)
-{
-	struct reader reader = {.fdb = fdb_create(64)};
-	struct port_bits down = {0};
-	pthread_t thread;
-
-	for (uint16_t port = STAYING; port < 64; port++)
-		port_bits_set(&down, port);
-	for (uint32_t i = 0; i < STAYING; i++)
-		fdb_learn(reader.fdb, key_of(i), (uint16_t)(i % 64), START_PS);
-	cr_assert_eq(pthread_create(&thread, NULL, read_on, &reader), 0);
-	for (uint32_t round = 0; round < ROUNDS || atomic_load(&reader.rounds) < 3; round++) {
-		/* More than fit: slots change hands all the time. */
-		for (uint32_t i = STAYING; i < STAYING + COMING; i++) {
-			if (i % 64 >= STAYING)
-				fdb_learn(reader.fdb, key_of(i), (uint16_t)(i % 64), START_PS);
-			if (i % 16 == 0)
-				fdb_sweep(reader.fdb, 8, START_PS, AGE_PS, &down);
-		}
-	}
-	atomic_store_explicit(&reader.stop, true, memory_order_release);
-	pthread_join(thread, NULL);
-	cr_assert_eq(reader.wrong, 0);
-	fdb_free(reader.fdb);
 }
