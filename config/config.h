@@ -6,8 +6,10 @@
  * between keys holds), so that nobody downstream checks again. What is wrong comes out as messages
  * `FILE:LINE:COLUMN: what, the value, the bound`, up to CONFIG_ERRORS_MAX of them.
  *
- * The keys, their types, ranges, defaults and help live in one table (schema_leaf.c), from which
- * also `roceleaf --reference` is printed. Depends on libc and libfyaml alone.
+ * The keys, their types, ranges, defaults and help live in one table (schema_leaf.c, read by the
+ * engine of schema.h), from which also `roceleaf --reference` is printed; the rules between keys are
+ * in config_*.c. Depends on libc and libfyaml alone. The lab, which takes a leaf's classes in its own
+ * files, finds their tables in schema_leaf.h.
  *
  * Thread: any; nothing is shared.
  */
@@ -15,6 +17,7 @@
 #define CONFIG_CONFIG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -82,7 +85,7 @@ struct config_port {
 	/* Bridged: access_vlan, or trunk VLANs with an optional native one. Routed: addresses. */
 	uint16_t access_vlan; /* 0: not an access port */
 	uint16_t native_vlan; /* trunk: untagged frames; 0: untagged frames are dropped */
-	uint64_t trunk_vlans[CONFIG_VLAN_MAX / 64 + 1]; /* bit v: member, tagged */
+	uint64_t trunk_vlans[CONFIG_VLAN_MAX / 64 + 1]; /* bit v: member, tagged; not native */
 	bool trunk;
 	struct config_prefix address[CONFIG_ADDRESSES_MAX];
 	uint16_t address_count;
@@ -120,9 +123,12 @@ struct config_route {
 struct config_neighbour {
 	struct config_ip address; /* in a connected prefix */
 	uint8_t mac[6];
-	uint16_t port; /* index into config.ports */
+	uint16_t port; /* index into config.ports: the routed port, or a member of the VLAN */
+	char port_name[CONFIG_NAME_BYTES];
 	struct config_mark mark;
 };
+
+enum config_class_preset { CONFIG_CLASSES_LISTED, CONFIG_CLASSES_SONIC };
 
 struct config {
 	char *path;
@@ -134,10 +140,15 @@ struct config {
 	struct config_class classes[PRIORITY_COUNT];
 	uint8_t class_count;
 	uint8_t default_class; /* index of the lossy class that takes every DSCP not named */
+	enum config_class_preset class_preset;
 	struct config_route *routes;
 	uint32_t route_count;
 	struct config_neighbour *neighbours;
 	uint32_t neighbour_count;
+
+	/* What was written, for config_mark_of(), and the memory of all lists above. Not for others. */
+	struct schema_document *document;
+	struct schema_block *memory;
 };
 
 struct config_error {
@@ -162,15 +173,57 @@ struct config *config_load(const char *path, struct config_errors *errors);
 struct config *config_load_string(const char *path, const char *text, size_t size,
 				  struct config_errors *errors);
 
+/** Everything goes, lists included. NULL is legal. */
 void config_free(struct config *config);
 
 /**
+ * Where a value was written, for messages after loading: config_mark_of(config, "ports[%u].speed", i).
+ * @return its place, that of the nearest thing around it when it is a default, or line 0
+ */
+struct config_mark config_mark_of(const struct config *config, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/**
+ * Add an error `FILE:LINE:COLUMN: text` about a config, for what only shows after loading (a device
+ * that is missing, ...).
+ */
+void config_fail(const struct config *config, struct config_errors *errors, struct config_mark mark,
+		 const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/**
+ * What can't be known without opening devices: a PCI port (driver vfio) needs `speed` then. For
+ * `--check` and tools.
+ * @return 0, or -EINVAL with errors->count >= 1
+ */
+int config_check_offline(const struct config *config, struct config_errors *errors);
+
+/*
+ * Least `leaf.memory`: so many buffers of the largest MTU for each port, and for all. A plain bound;
+ * config_load() has checked it.
+ */
+#define CONFIG_BUFFERS_PER_PORT	     256
+#define CONFIG_BUFFERS_SHARED	     1024
+/* Of one buffer beyond the MTU: mbuf, headroom, Ethernet and VLAN headers, mempool header; rounded. */
+#define CONFIG_BUFFER_OVERHEAD_BYTES 512
+
+/** @return the bound for this config's ports, in bytes */
+uint64_t config_memory_bytes_min(const struct config *config);
+
+/**
  * What of `new` can't be taken over from `old` while the leaf runs: each such key is named with its
- * line in the new file, as an error.
+ * line in the new file, as an error. Not reloadable: all of `leaf`, the list of ports with their
+ * order, and each port's name, device, driver and mtu; all else is.
  * @return 0, or -EBUSY with errors->count >= 1
  */
 int config_check_reload(const struct config *old, const struct config *new,
 			struct config_errors *errors);
+
+/** Text of an address, "10.1.0.1", in buffer (46 bytes hold any). @return buffer */
+const char *config_format_ip(const struct config_ip *ip, char *buffer, size_t size);
+/** The same with its prefix length, "10.1.0.1/24" (50 bytes hold any). */
+const char *config_format_prefix(const struct config_prefix *prefix, char *buffer, size_t size);
+/** Is the address in the network of the prefix? */
+bool config_prefix_contains(const struct config_prefix *prefix, const struct config_ip *ip);
 
 /** Print the reference page of all keys (Markdown, from the schema table). */
 void config_print_reference(FILE *out);

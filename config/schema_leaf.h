@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * schema_leaf - the tables of leaf.yaml, for config.c, and the parts of them that other files take in.
+ *
+ * A lab scenario has a leaf's classes below `leaf:`. Its table takes the rows in by CONFIG_CLASSES_ROWS
+ * (they store into a struct config), and calls config_classes_complete() after schema_check():
+ *
+ *	static const struct schema_row leaf_rows[] = {CONFIG_CLASSES_ROWS, {0}};
+ *	static const struct schema_table leaf_table = {"a leaf", leaf_rows};
+ *	{"leaf", SCHEMA_MAP, SCHEMA_FIELD(struct scenario, config), .table = &leaf_table}
+ *	...
+ *	config_classes_complete(document, schema_at(document, "leaf.classes"), &scenario.config);
+ *
+ * Thread: any.
+ */
+#ifndef CONFIG_SCHEMA_LEAF_H
+#define CONFIG_SCHEMA_LEAF_H
+
+#include "config/config.h"
+#include "config/schema.h"
+
+extern const struct schema_table config_table;	     /* all of leaf.yaml, into struct config */
+extern const struct schema_table config_class_table; /* one class, into struct config_class */
+extern const struct schema_word config_class_presets[];
+
+#define CONFIG_CLASSES_ROWS                                                                        \
+	{"classes",                                                                                \
+	 SCHEMA_ENUM,                                                                              \
+	 SCHEMA_FIELD(struct config, class_preset),                                                \
+	 .words = config_class_presets,                                                            \
+	 .flags = SCHEMA_RELOADABLE,                                                               \
+	 .fallback_help = "roce, cnp, control, best-effort",                                       \
+	 .help = "The traffic classes: a preset, or a list."},                                     \
+	{                                                                                          \
+		"classes", SCHEMA_MAP, SCHEMA_ARRAY(struct config, classes, class_count),          \
+			.table = &config_class_table, .flags = SCHEMA_RELOADABLE | SCHEMA_NONEMPTY \
+	}
+
+/**
+ * Fill in the preset or the default classes, the default class and what falls to it, and check what
+ * classes have in common. Afterwards config->classes is complete.
+ * @param node the value of `classes`, or what should hold it; names the place of messages
+ * @return 0, or -EINVAL: messages were left with the document's errors
+ */
+int config_classes_complete(struct schema_document *document, struct schema_node *node,
+			    struct config *config);
+
+#endif
