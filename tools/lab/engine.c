@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/lab/engine.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tools/lab/allocate.h"
+
+#define SLOT_PS	  (UINT64_C(1) << ENGINE_SLOT_SHIFT)
+#define SLOT_MASK (ENGINE_SLOT_COUNT - 1)
+#define SLOT_NONE UINT32_MAX
+
+/* Lists of a slot being sorted: 2^32 events. */
+#define SORT_BINS 32
+
+struct engine *engine_create(uint64_t start_ps)
+{
+	struct engine *engine = allocate(sizeof(*engine));
+
+	engine->now_ps = start_ps;
+	engine->start_ps = start_ps;
+	engine->slot_ps = start_ps & ~(SLOT_PS - 1);
+	return engine;
+}
+
+void engine_free(struct engine *engine)
+{
+	if (engine == NULL)
+		return;
+	free(engine->heap.event);
+	free(engine);
+}
+
+void engine_event_init(struct engine_event *event, struct node *node, uint16_t port)
+{
+	*event = (struct engine_event){.node = node, .node_id = node->id, .port = port};
+}
+
+void engine_add(struct engine *engine, struct node *node, const struct node_ops *ops)
+{
+	node->ops = ops;
+	node->engine = engine;
+	node->waiting = false;
+	node->id = engine->node_count++;
+	engine_event_init(&node->timer, node, ENGINE_TIMER);
+}
+
+/* True when a comes before b: (time, node id, sequence). */
+static inline bool event_before(const struct engine_event *a, const struct engine_event *b)
+{
+	if (a->time_ps != b->time_ps)
+		return time_after(b->time_ps, a->time_ps);
+	if (a->node_id != b->node_id)
+		return a->node_id < b->node_id;
+	return a->sequence < b->sequence;
+}
+
+/* --- the heap: binary, by order of events --- */
+
+static void heap_put(struct engine_heap *heap, uint64_t index, struct engine_event *event)
+{
+	heap->event[index] = event;
+	event->heap_index = index;
+}
+
+static void heap_up(struct engine_heap *heap, uint64_t index, struct engine_event *event)
+{
+	while (index > 0) {
+		uint64_t parent = (index - 1) / 2;
+
+		if (!event_before(event, heap->event[parent]))
+			break;
+		heap_put(heap, index, heap->event[parent]);
+		index = parent;
+	}
+	heap_put(heap, index, event);
+}
+
+static void heap_down(struct engine_heap *heap, uint64_t index, struct engine_event *event)
+{
+	for (;;) {
+		uint64_t child = 2 * index + 1;
+
+		if (child >= heap->count)
+			break;
+		if (child + 1 < heap->count &&
+		    event_before(heap->event[child + 1], heap->event[child]))
+			child++;
+		if (!event_before(heap->event[child], event))
+			break;
+		heap_put(heap, index, heap->event[child]);
+		index = child;
+	}
+	heap_put(heap, index, event);
+}
+
+static void heap_add(struct engine_heap *heap, struct engine_event *event)
+{
+	if (heap->count == heap->size) {
+		heap->size = heap->size == 0 ? 64 : 2 * heap->size;
+		heap->event = allocate_resize(heap->event, heap->size * sizeof(heap->event[0]));
+	}
+	event->place = ENGINE_HEAP;
+	heap_up(heap, heap->count++, event);
+}
+
+static void heap_remove(struct engine_heap *heap, struct engine_event *event)
+{
+	uint64_t index = event->heap_index;
+	struct engine_event *last = heap->event[--heap->count];
+
+	if (last == event)
+		return;
+	if (index > 0 && event_before(last, heap->event[(index - 1) / 2]))
+		heap_up(heap, index, last);
+	else
+		heap_down(heap, index, last);
+}
+
+/* --- the wheel --- */
+
+static inline uint32_t slot_index(uint64_t time_ps)
+{
+	return (uint32_t)(time_ps >> ENGINE_SLOT_SHIFT) & SLOT_MASK;
+}
+
+static inline void wheel_add(struct engine *engine, struct engine_event *event)
+{
+	uint32_t index = slot_index(event->time_ps);
+	struct engine_event *head = engine->slot[index];
+
+	event->place = ENGINE_WHEEL;
+	event->next = head;
+	event->previous = NULL;
+	if (head != NULL)
+		head->previous = event;
+	engine->slot[index] = event;
+	engine->used[index / 64] |= UINT64_C(1) << (index % 64);
+	engine->summary[index / 4096] |= UINT64_C(1) << (index / 64 % 64);
+}
+
+static inline void wheel_mark_empty(struct engine *engine, uint32_t index)
+{
+	engine->slot[index] = NULL;
+	engine->used[index / 64] &= ~(UINT64_C(1) << (index % 64));
+	if (engine->used[index / 64] == 0)
+		engine->summary[index / 4096] &= ~(UINT64_C(1) << (index / 64 % 64));
+}
+
+/* First used slot at or after `from`, without going round; SLOT_NONE. */
+static inline uint32_t wheel_find_linear(const struct engine *engine, uint32_t from)
+{
+	uint32_t word = from / 64;
+	uint64_t bits = engine->used[word] & (~UINT64_C(0) << (from % 64));
+
+	if (bits != 0)
+		return word * 64 + (uint32_t)__builtin_ctzll(bits);
+	if (++word == ENGINE_SLOT_COUNT / 64)
+		return SLOT_NONE;
+	bits = engine->summary[word / 64] & (~UINT64_C(0) << (word % 64));
+	for (uint32_t group = word / 64;;) {
+		if (bits != 0) {
+			word = group * 64 + (uint32_t)__builtin_ctzll(bits);
+			return word * 64 + (uint32_t)__builtin_ctzll(engine->used[word]);
+		}
+		if (++group == ENGINE_SLOT_COUNT / 4096)
+			return SLOT_NONE;
+		bits = engine->summary[group];
+	}
+}
+
+/* Slots from the one at slot_ps to the next used one, 1..; SLOT_NONE: the wheel is empty. */
+static inline uint32_t wheel_distance(const struct engine *engine, uint32_t *index)
+{
+	uint32_t here = slot_index(engine->slot_ps);
+	uint32_t found = here == SLOT_MASK ? SLOT_NONE : wheel_find_linear(engine, here + 1);
+
+	if (found == SLOT_NONE)
+		found = wheel_find_linear(engine, 0);
+	*index = found;
+	return found == SLOT_NONE ? SLOT_NONE : (found - here) & SLOT_MASK;
+}
+
+static struct engine_event *merge(struct engine_event *a, struct engine_event *b)
+{
+	struct engine_event *list = NULL, **end = &list;
+
+	while (a != NULL && b != NULL) {
+		struct engine_event **first = event_before(a, b) ? &a : &b;
+
+		*end = *first;
+		end = &(*first)->next;
+		*first = (*first)->next;
+	}
+	*end = a != NULL ? a : b;
+	return list;
+}
+
+static struct engine_event *sort(struct engine_event *list)
+{
+	struct engine_event *bin[SORT_BINS] = {NULL};
+	struct engine_event *sorted = NULL;
+
+	while (list != NULL) {
+		struct engine_event *event = list;
+		uint32_t i = 0;
+
+		list = list->next;
+		event->next = NULL;
+		for (; bin[i] != NULL; i++) {
+			event = merge(bin[i], event);
+			bin[i] = NULL;
+		}
+		bin[i] = event;
+	}
+	for (uint32_t i = 0; i < SORT_BINS; i++)
+		sorted = merge(bin[i], sorted);
+	return sorted;
+}
+
+/* Make the current slot's events the current ones, in order. */
+static inline void wheel_take(struct engine *engine, uint32_t index)
+{
+	struct engine_event *list = engine->slot[index];
+	struct engine_event *previous = NULL;
+
+	if (list == NULL)
+		return;
+	wheel_mark_empty(engine, index);
+	if (list->next != NULL)
+		list = sort(list);
+	engine->current = list;
+	for (; list != NULL; list = list->next) {
+		list->place = ENGINE_CURRENT;
+		list->previous = previous;
+		previous = list;
+	}
+}
+
+static void current_add(struct engine *engine, struct engine_event *event)
+{
+	struct engine_event *previous = NULL, *next = engine->current;
+
+	while (next != NULL && event_before(next, event)) {
+		previous = next;
+		next = next->next;
+	}
+	event->place = ENGINE_CURRENT;
+	event->previous = previous;
+	event->next = next;
+	if (next != NULL)
+		next->previous = event;
+	if (previous != NULL)
+		previous->next = event;
+	else
+		engine->current = event;
+}
+
+void engine_schedule(struct engine *engine, struct engine_event *event, uint64_t time_ps)
+{
+	uint64_t ahead_ps = time_ps - engine->slot_ps;
+
+	assert(event->place == ENGINE_NOWHERE);
+	assert(!time_after(engine->now_ps, time_ps));
+	event->time_ps = time_ps;
+	event->sequence = engine->sequence++;
+	if (ahead_ps < SLOT_PS)
+		current_add(engine, event);
+	else if (ahead_ps < ENGINE_WINDOW_PS)
+		wheel_add(engine, event);
+	else
+		heap_add(&engine->heap, event);
+}
+
+void engine_cancel(struct engine *engine, struct engine_event *event)
+{
+	switch (event->place) {
+	case ENGINE_NOWHERE:
+		return;
+	case ENGINE_HEAP:
+		heap_remove(&engine->heap, event);
+		break;
+	default:
+		if (event->next != NULL)
+			event->next->previous = event->previous;
+		if (event->previous != NULL)
+			event->previous->next = event->next;
+		else if (event->place == ENGINE_CURRENT)
+			engine->current = event->next;
+		else if (event->next != NULL)
+			engine->slot[slot_index(event->time_ps)] = event->next;
+		else
+			wheel_mark_empty(engine, slot_index(event->time_ps));
+		break;
+	}
+	event->place = ENGINE_NOWHERE;
+}
+
+/* Have the node's timer fire at due_ps at the latest; an earlier one is found stale and renewed. */
+static inline void timer_arm(struct engine *engine, struct node *node)
+{
+	if (node->timer.place != ENGINE_NOWHERE) {
+		if (!time_after(node->timer.time_ps, node->due_ps))
+			return;
+		engine_cancel(engine, &node->timer);
+	}
+	engine_schedule(engine, &node->timer, node->due_ps);
+}
+
+void engine_wake(struct engine *engine, struct node *node, uint64_t time_ps)
+{
+	if (node->waiting && !time_after(node->due_ps, time_ps))
+		return;
+	node->waiting = true;
+	node->due_ps = time_ps;
+	timer_arm(engine, node);
+}
+
+static inline void event_prefetch(const struct engine_event *event)
+{
+	__builtin_prefetch(event->prefetch[0]);
+	__builtin_prefetch(event->prefetch[1]);
+	__builtin_prefetch(event->node);
+	__builtin_prefetch((const char *)event->node + 64);
+}
+
+/*
+ * Go to the next slot in which something is due, unless that lies behind until_ps.
+ * @return false when nothing is due until then
+ */
+static bool engine_advance(struct engine *engine, uint64_t until_ps)
+{
+	uint32_t index, ahead;
+	uint32_t distance = wheel_distance(engine, &index);
+	uint64_t next_ps = engine->slot_ps + ((uint64_t)distance << ENGINE_SLOT_SHIFT);
+
+	if (engine->heap.count != 0) {
+		uint64_t first_ps = engine->heap.event[0]->time_ps & ~(SLOT_PS - 1);
+
+		if (distance == SLOT_NONE || time_after(next_ps, first_ps))
+			next_ps = first_ps;
+	} else if (distance == SLOT_NONE) {
+		return false;
+	}
+	if (time_after(next_ps, until_ps))
+		return false;
+	engine->slot_ps = next_ps;
+	while (engine->heap.count != 0 &&
+	       engine->heap.event[0]->time_ps - next_ps < ENGINE_WINDOW_PS) {
+		struct engine_event *event = engine->heap.event[0];
+
+		heap_remove(&engine->heap, event);
+		wheel_add(engine, event);
+	}
+	wheel_take(engine, slot_index(next_ps));
+	/* The run of this slot hides the latency of the next one's first event. */
+	if (wheel_distance(engine, &ahead) != SLOT_NONE)
+		event_prefetch(engine->slot[ahead]);
+	return true;
+}
+
+/* One run of the first node that is due, with everything that is due for it now. */
+static void engine_dispatch(struct engine *engine)
+{
+	struct engine_event *event = engine->current;
+	struct node *node = event->node;
+	uint64_t now_ps = event->time_ps;
+	uint64_t next_ps;
+	bool due = false;
+
+	engine->repeats = now_ps == engine->now_ps ? engine->repeats + 1 : 0;
+	engine->now_ps = now_ps;
+	engine->last = node;
+	do {
+		engine->current = event->next;
+		if (event->next != NULL)
+			event->next->previous = NULL;
+		event->place = ENGINE_NOWHERE;
+		engine->events++;
+		if (event->port != ENGINE_TIMER) {
+			node->ops->arrive(node, event->port);
+			due = true;
+		}
+		event = engine->current;
+	} while (event != NULL && event->node == node && event->time_ps == now_ps);
+	if (event != NULL)
+		event_prefetch(event);
+
+	if (!due && (!node->waiting || time_after(node->due_ps, now_ps))) {
+		if (node->waiting)
+			timer_arm(engine, node);
+		return; /* the timer was stale */
+	}
+	engine->runs++;
+	node->waiting = false;
+	next_ps = node->ops->run(node, now_ps);
+	if (next_ps - now_ps < TIME_IDLE_PS / 2)
+		engine_wake(engine, node, next_ps);
+}
+
+int engine_run(struct engine *engine, uint64_t until_ps)
+{
+	assert(!time_after(engine->now_ps, until_ps));
+	for (;;) {
+		while (engine->current != NULL) {
+			if (time_after(engine->current->time_ps, until_ps))
+				goto done;
+			engine_dispatch(engine);
+			if (engine->repeats > ENGINE_REPEAT_MAX)
+				return -ELOOP;
+		}
+		if (!engine_advance(engine, until_ps))
+			break;
+	}
+done:
+	engine->now_ps = until_ps;
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * flow - one stream of RDMA writes from a host to another, and what became of it.
+ *
+ * A flow sends messages of FLOW_MESSAGE_BYTES (the last may be shorter) in packets of at most its
+ * payload size, paced: one packet is due each time the packet before would have left a wire of the
+ * flow's rate, framing overhead included. A rate equal to the link's is line rate. A packet that the
+ * host could not send in time, because another flow had the wire, is made up for by at most one
+ * packet's time.
+ *
+ * Nothing is acknowledged or sent again: what the fabric drops is missing at the end.
+ *
+ * Thread: the lab's.
+ */
+#ifndef LAB_FLOW_H
+#define LAB_FLOW_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/units.h"
+#include "tools/lab/frame.h"
+
+#define FLOW_MESSAGE_BYTES (1u << 20)
+
+/* Receivers know a flow by its queue pair: FLOW_QUEUE_PAIR + id. 0 and 1 are special. */
+#define FLOW_QUEUE_PAIR 16
+#define FLOW_COUNT_MAX	((1u << 24) - FLOW_QUEUE_PAIR)
+
+struct host;
+
+struct flow_params {
+	const char *name; /* kept by the caller */
+	struct host *source, *destination;
+	uint64_t bytes;	   /* of payload; 0: without end */
+	uint64_t rate_bps; /* on the wire */
+	uint64_t start_ps; /* when the first packet is due */
+	uint64_t stop_ps;  /* with stops: no packet is sent from then on */
+	bool stops;
+	uint32_t payload_bytes;	 /* per packet at most: RDMA MTU, or what the flow asked for */
+	uint32_t overhead_bytes; /* of the host's link */
+	uint8_t tos;
+	uint16_t source_port;
+	uint32_t psn; /* of the first packet */
+};
+
+struct flow {
+	/* Sender. */
+	alignas(64) uint64_t due_ps; /* of the next packet */
+	uint64_t bytes_left;	     /* UINT64_MAX without an end */
+	struct wire_rate pace;
+	uint32_t message_left;
+	uint32_t psn;
+	uint64_t sent_bytes, sent_packets;
+	struct frame_template template;
+	/* Receiver. */
+	alignas(64) uint64_t received_bytes;
+	uint64_t received_packets;
+	uint64_t latency_min_ps, latency_max_ps;
+	uint64_t finished_ps;  /* when the last byte came; valid when finished */
+	uint64_t out_of_order; /* packets that came after one with a later PSN */
+	uint32_t psn_expected;
+	bool finished;
+	/* Cold. */
+	uint32_t id;
+	struct flow_params params;
+};
+
+/** @param id its index among all flows, below FLOW_COUNT_MAX */
+void flow_init(struct flow *flow, uint32_t id, const struct flow_params *params);
+
+/** Bytes on the wire, overhead included, that a whole flow of `bytes` of payload takes. */
+uint64_t flow_wire_bytes(const struct flow *flow);
+/** Of its longest frame, overhead included. */
+uint32_t flow_frame_wire_bytes(const struct flow *flow);
+/** Packets that it needs. */
+uint64_t flow_packets(uint64_t bytes, uint32_t payload_bytes);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/lab/host.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "dataplane/packet.h"
+#include "tools/lab/allocate.h"
+
+/* A host that finds the packet pool empty tries again after this time. */
+#define POOL_RETRY_PS PS_PER_US
+
+#define RECEIVE_BURST 32
+
+/* --- flows that have more to send --- */
+
+static inline bool flow_before(const struct flow *a, const struct flow *b)
+{
+	if (a->due_ps != b->due_ps)
+		return time_after(b->due_ps, a->due_ps);
+	return a->id < b->id;
+}
+
+/* Find the place of a flow at or below `index`. */
+static void due_down(struct host *host, uint32_t index, struct flow *flow)
+{
+	for (;;) {
+		uint32_t child = 2 * index + 1;
+
+		if (child >= host->due_count)
+			break;
+		if (child + 1 < host->due_count &&
+		    flow_before(host->due[child + 1], host->due[child]))
+			child++;
+		if (!flow_before(host->due[child], flow))
+			break;
+		host->due[index] = host->due[child];
+		index = child;
+	}
+	host->due[index] = flow;
+}
+
+static void due_add(struct host *host, struct flow *flow)
+{
+	uint32_t index = host->due_count++;
+
+	if (host->due_count > host->due_size) {
+		host->due_size = host->due_size == 0 ? 4 : 2 * host->due_size;
+		host->due = allocate_resize(host->due, host->due_size * sizeof(host->due[0]));
+	}
+	while (index > 0 && flow_before(flow, host->due[(index - 1) / 2])) {
+		host->due[index] = host->due[(index - 1) / 2];
+		index = (index - 1) / 2;
+	}
+	host->due[index] = flow;
+}
+
+static void due_remove_first(struct host *host)
+{
+	struct flow *last = host->due[--host->due_count];
+
+	if (host->due_count != 0)
+		due_down(host, 0, last);
+}
+
+/* --- sending --- */
+
+static inline enum frame_opcode packet_opcode(bool first, bool last)
+{
+	if (first)
+		return last ? FRAME_WRITE_ONLY : FRAME_WRITE_FIRST;
+	return last ? FRAME_WRITE_LAST : FRAME_WRITE_MIDDLE;
+}
+
+/* The next packet of a flow, or NULL when there is no buffer for it. */
+static struct rte_mbuf *flow_packet(struct flow *flow, struct rte_mempool *pool, uint64_t now_ps)
+{
+	bool first = flow->message_left == 0;
+	uint32_t message = flow->message_left;
+	struct frame_packet what = {.psn = flow->psn, .stamp_ps = now_ps};
+	struct rte_mbuf *packet;
+
+	if (first)
+		message = flow->bytes_left < FLOW_MESSAGE_BYTES ? (uint32_t)flow->bytes_left
+								: FLOW_MESSAGE_BYTES;
+	what.message_bytes = message;
+	what.payload_bytes =
+		message < flow->params.payload_bytes ? message : flow->params.payload_bytes;
+	what.opcode = packet_opcode(first, what.payload_bytes == message);
+	packet = frame_build(&flow->template, pool, &what);
+	if (packet == NULL)
+		return NULL;
+	flow->psn = (flow->psn + 1) & FRAME_PSN_MASK;
+	flow->message_left = message - what.payload_bytes;
+	if (flow->bytes_left != UINT64_MAX)
+		flow->bytes_left -= what.payload_bytes;
+	flow->sent_bytes += what.payload_bytes;
+	flow->sent_packets++;
+	return packet;
+}
+
+static inline bool flow_over(const struct flow *flow)
+{
+	return flow->bytes_left == 0 ||
+	       (flow->params.stops && !time_after(flow->params.stop_ps, flow->due_ps));
+}
+
+/* Put the packet that has been due longest on the wire. */
+static void host_send(struct host *host, uint64_t now_ps)
+{
+	struct flow *flow = host->due[0];
+	struct rte_mbuf *packet = flow_packet(flow, host->params.pool, now_ps);
+
+	if (packet == NULL) {
+		host->traffic->pool_empty++;
+		flow->due_ps = now_ps + POOL_RETRY_PS;
+	} else {
+		uint32_t bytes = packet_length(packet) + flow->params.overhead_bytes;
+
+		flow->due_ps += wire_rate_time_ps(&flow->pace, bytes);
+		if (time_after(now_ps, flow->due_ps))
+			flow->due_ps = now_ps;
+		wire_send(host->tx, packet);
+		host->sent_packets++;
+	}
+	if (flow_over(flow))
+		due_remove_first(host);
+	else
+		due_down(host, 0, flow);
+}
+
+/* --- receiving --- */
+
+static void flow_receive(struct traffic *traffic, struct flow *flow, const struct frame_view *view,
+			 uint64_t now_ps)
+{
+	/* Ahead by less than half of the PSN space: new; otherwise it comes late. */
+	uint32_t ahead = (view->psn - flow->psn_expected) & FRAME_PSN_MASK;
+
+	if (ahead <= FRAME_PSN_MASK / 2)
+		flow->psn_expected = (view->psn + 1) & FRAME_PSN_MASK;
+	else
+		flow->out_of_order++;
+	flow->received_packets++;
+	flow->received_bytes += view->payload_bytes;
+	if (view->stamped) {
+		uint64_t latency_ps = now_ps - view->stamp_ps;
+
+		if (latency_ps < flow->latency_min_ps)
+			flow->latency_min_ps = latency_ps;
+		if (latency_ps > flow->latency_max_ps)
+			flow->latency_max_ps = latency_ps;
+		histogram_add(&traffic->latency, latency_ps / PS_PER_NS);
+	}
+	if (flow->received_bytes == flow->params.bytes) {
+		flow->finished = true;
+		flow->finished_ps = now_ps;
+		traffic->flows_open--;
+	}
+}
+
+static inline void host_take(struct host *host, struct rte_mbuf *packet, uint64_t now_ps)
+{
+	struct traffic *traffic = host->traffic;
+	struct frame_view view;
+	uint32_t id;
+
+	host->received_packets++;
+	if (likely(frame_read(packet, &view))) {
+		id = view.queue_pair - FLOW_QUEUE_PAIR;
+		if (likely(id < traffic->flow_count &&
+			   traffic->flows[id].params.destination == host)) {
+			flow_receive(traffic, &traffic->flows[id], &view, now_ps);
+			rte_mbuf_raw_free(packet);
+			return;
+		}
+	}
+	host->stray_packets++;
+	rte_pktmbuf_free(packet);
+}
+
+static void host_arrive(struct node *node, uint16_t port)
+{
+	(void)node; /* the run looks at its only wire anyway */
+	(void)port;
+}
+
+static uint64_t host_run(struct node *node, uint64_t now_ps)
+{
+	struct host *host = (struct host *)node;
+	struct rte_mbuf *packets[RECEIVE_BURST];
+	uint16_t count;
+
+	do {
+		count = wire_receive(host->rx, packets, RECEIVE_BURST);
+		for (uint16_t i = 0; i < count; i++)
+			host_take(host, packets[i], now_ps);
+	} while (count == RECEIVE_BURST);
+
+	if (host->due_count == 0)
+		return now_ps + TIME_IDLE_PS;
+	if (!time_after(host->due[0]->due_ps, now_ps) && wire_free(host->tx)) {
+		host_send(host, now_ps);
+		if (host->due_count == 0)
+			return now_ps + TIME_IDLE_PS;
+	}
+	return time_max(host->due[0]->due_ps, host->tx->free_ps);
+}
+
+static const struct node_ops host_ops = {
+	.kind = "host",
+	.arrive = host_arrive,
+	.run = host_run,
+};
+
+void host_init(struct host *host, struct engine *engine, const struct host_params *params,
+	       struct traffic *traffic)
+{
+	memset(host, 0, sizeof(*host));
+	host->params = *params;
+	host->traffic = traffic;
+	engine_add(engine, &host->node, &host_ops);
+}
+
+void host_fini(struct host *host)
+{
+	engine_cancel(host->node.engine, &host->node.timer);
+	free(host->due);
+	host->due = NULL;
+}
+
+void host_attach(struct host *host, struct wire *tx, struct wire *rx)
+{
+	host->tx = tx;
+	host->rx = rx;
+}
+
+void host_start(struct host *host, struct flow *flow)
+{
+	assert(flow->params.source == host);
+	if (flow->params.bytes != 0)
+		host->traffic->flows_open++;
+	if (flow_over(flow))
+		return;
+	due_add(host, flow);
+	engine_wake(host->node.engine, &host->node, flow->due_ps);
+}
+
+static bool same_network(const struct host *a, const struct host *b)
+{
+	uint32_t left, right, mask;
+
+	memcpy(&left, a->params.ip, 4);
+	memcpy(&right, b->params.ip, 4);
+	mask = a->params.prefix_length == 0 ? 0 : ~UINT32_C(0) << (32 - a->params.prefix_length);
+	return ((__builtin_bswap32(left) ^ __builtin_bswap32(right)) & mask) == 0;
+}
+
+void host_path(const struct host *from, const struct host *to, struct frame_path *path)
+{
+	memcpy(path->source_mac, from->params.mac, 6);
+	memcpy(path->destination_mac,
+	       same_network(from, to) ? to->params.mac : from->params.gateway_mac, 6);
+	memcpy(path->source_ip, from->params.ip, 4);
+	memcpy(path->destination_ip, to->params.ip, 4);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * host - an end of the fabric: sends its flows, takes what arrives.
+ *
+ * An ideal NIC on one link: it takes everything at line rate, and puts the packet on the wire that
+ * has been due longest whenever the wire is free; ties go by the flow's id.
+ *
+ * Thread: the lab's.
+ */
+#ifndef LAB_HOST_H
+#define LAB_HOST_H
+
+#include <stdalign.h>
+#include <stdint.h>
+
+#include "tools/lab/engine.h"
+#include "tools/lab/flow.h"
+#include "tools/lab/histogram.h"
+#include "tools/lab/link.h"
+
+struct rte_mempool;
+
+/* What hosts have in common: all flows, to find one by its queue pair, and all latencies. */
+struct traffic {
+	struct flow *flows; /* [flow_count] */
+	uint32_t flow_count;
+	uint32_t flows_open;	  /* with an end that hasn't been reached */
+	struct histogram latency; /* ns, of every packet with a stamp */
+	uint64_t pool_empty;	  /* packets that couldn't be sent in time for want of a buffer */
+};
+
+struct host_params {
+	const char *name; /* kept by the caller */
+	struct rte_mempool *pool;
+	uint8_t mac[6];
+	uint8_t gateway_mac[6];
+	uint8_t ip[4];
+	uint8_t prefix_length; /* addresses that are reached without the gateway */
+};
+
+struct host {
+	struct node node;
+	/* Hot. */
+	alignas(64) struct wire *tx;
+	struct wire *rx;
+	struct flow **due; /* binary heap of flows that have more to send, by (due_ps, id) */
+	uint32_t due_count, due_size;
+	struct traffic *traffic;
+	uint64_t sent_packets;
+	uint64_t received_packets;
+	uint64_t stray_packets; /* of those, not for a flow of ours */
+	struct host_params params;
+};
+
+/** Make a host a node of the engine. */
+void host_init(struct host *host, struct engine *engine, const struct host_params *params,
+	       struct traffic *traffic);
+void host_fini(struct host *host);
+
+/** Before the first run. */
+void host_attach(struct host *host, struct wire *tx, struct wire *rx);
+
+/** Let a flow of this host begin. The engine must not be beyond its start. */
+void host_start(struct host *host, struct flow *flow);
+
+/** MAC and IP addresses of frames from a host to another. */
+void host_path(const struct host *from, const struct host *to, struct frame_path *path);
+
+#endif

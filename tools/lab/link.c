@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/lab/link.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "dataplane/packet.h"
+#include "tools/lab/digest.h"
+#include "tools/lab/allocate.h"
+
+void wire_init(struct wire *wire, struct engine *engine, const struct link_params *params,
+	       struct node *to, uint16_t port)
+{
+	memset(wire, 0, sizeof(*wire));
+	engine_event_init(&wire->arrival, to, port);
+	wire->engine = engine;
+	wire->frames = wire->small;
+	wire->mask = WIRE_FRAMES_INLINE - 1;
+	wire->overhead_bytes = params->overhead_bytes;
+	wire->delay_ps = params->delay_ps;
+	wire->free_ps = engine->now_ps;
+	wire->rate = wire_rate_of(params->rate_bps);
+	wire->digest = DIGEST_START;
+}
+
+void wire_fini(struct wire *wire)
+{
+	for (; wire->head != wire->tail; wire->head++)
+		rte_pktmbuf_free(wire->frames[wire->head & wire->mask].packet);
+	engine_cancel(wire->engine, &wire->arrival);
+	if (wire->frames != wire->small)
+		free(wire->frames);
+	wire->frames = wire->small;
+	wire->mask = WIRE_FRAMES_INLINE - 1;
+}
+
+/* Twice the room. The ring may be anywhere in its round: unroll it. */
+static __rte_noinline void wire_grow(struct wire *wire)
+{
+	uint32_t size = wire->mask + 1;
+	struct wire_frame *frames = allocate(2 * size * sizeof(*frames));
+
+	for (uint32_t i = 0; i < size; i++)
+		frames[i] = wire->frames[(wire->head + i) & wire->mask];
+	if (wire->frames != wire->small)
+		free(wire->frames);
+	wire->frames = frames;
+	wire->mask = 2 * size - 1;
+	wire->head = 0;
+	wire->tail = size;
+}
+
+static inline void wire_schedule_first(struct wire *wire)
+{
+	const struct wire_frame *first = &wire->frames[wire->head & wire->mask];
+
+	wire->arrival.prefetch[0] = first->packet;
+	wire->arrival.prefetch[1] = packet_data(first->packet);
+	engine_schedule(wire->engine, &wire->arrival, first->arrival_ps);
+}
+
+void wire_send(struct wire *wire, struct rte_mbuf *packet)
+{
+	uint32_t bytes = packet_length(packet);
+	uint64_t time_ps = wire_rate_time_ps(&wire->rate, bytes + wire->overhead_bytes);
+	struct wire_frame *frame;
+
+	assert(wire_free(wire));
+	if (wire->tail - wire->head > wire->mask)
+		wire_grow(wire);
+	frame = &wire->frames[wire->tail & wire->mask];
+	wire->free_ps = wire->engine->now_ps + time_ps;
+	frame->packet = packet;
+	frame->arrival_ps = wire->free_ps + wire->delay_ps;
+	wire->sent_frames++;
+	wire->sent_bytes += bytes;
+	wire->busy_ps += time_ps;
+	if (wire->tail++ == wire->head)
+		wire_schedule_first(wire);
+}
+
+uint16_t wire_receive(struct wire *wire, struct rte_mbuf **packets, uint16_t count)
+{
+	uint64_t now_ps = wire->engine->now_ps;
+	uint16_t n = 0;
+
+	while (wire->head != wire->tail) {
+		const struct wire_frame *frame = &wire->frames[wire->head & wire->mask];
+
+		if (time_after(frame->arrival_ps, now_ps)) {
+			if (wire->arrival.place == ENGINE_NOWHERE)
+				wire_schedule_first(wire);
+			break;
+		}
+		if (n == count)
+			break;
+		wire->digest =
+			digest_frame(wire->digest, now_ps - wire->engine->start_ps, frame->packet);
+		packets[n++] = frame->packet;
+		wire->head++;
+	}
+	return n;
+}
+
+uint32_t wire_arrived_count(const struct wire *wire)
+{
+	uint32_t count = 0;
+
+	while (wire->head + count != wire->tail &&
+	       !time_after(wire->frames[(wire->head + count) & wire->mask].arrival_ps,
+			   wire->engine->now_ps))
+		count++;
+	return count;
+}
+
+uint64_t wire_busy_ps(const struct wire *wire)
+{
+	uint64_t now_ps = wire->engine->now_ps;
+
+	return wire->busy_ps - (wire_free(wire) ? 0 : wire->free_ps - now_ps);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * link - a full duplex cable as two wires, each exact to the picosecond.
+ *
+ * A frame of S bytes (without FCS) that is put on a wire at t occupies it for (S + overhead) * 8 / R
+ * and arrives whole, store and forward, one propagation delay after its last bit:
+ *	arrival = t + (S + overhead) * 8 / R + delay
+ * Where 8e12 / R isn't whole the remainder is carried from frame to frame (units.h), so that the
+ * n-th of a back-to-back train arrives at the exact time rounded down, for every n. The default
+ * overhead of 24 bytes is preamble, start of frame, FCS and gap; 0 suits comparison with simulators
+ * that know none.
+ *
+ * Frames on a wire wait in order in a ring; only the first one is an event of the engine. A frame
+ * that has arrived stays in the ring until its node takes it: a wire never drops.
+ *
+ * Every wire keeps a digest of what arrived over it (when, how long, its headers).
+ *
+ * Thread: the lab's.
+ */
+#ifndef LAB_LINK_H
+#define LAB_LINK_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/units.h"
+#include "tools/lab/engine.h"
+
+struct rte_mbuf;
+
+#define WIRE_FRAMES_INLINE 4
+
+struct wire_frame {
+	struct rte_mbuf *packet;
+	uint64_t arrival_ps;
+};
+
+/* One direction of a link. */
+struct wire {
+	/* Line 0: the arrival of the first frame. */
+	struct engine_event arrival;
+	/* Line 1: both ends. */
+	alignas(64) struct engine *engine;
+	struct wire_frame *frames; /* ring */
+	uint32_t head, tail, mask;
+	uint32_t overhead_bytes;
+	uint64_t free_ps; /* when the last bit of the last frame has left */
+	uint64_t delay_ps;
+	uint64_t sent_frames;
+	/* Line 2: a short cable holds few frames. */
+	alignas(64) struct wire_frame small[WIRE_FRAMES_INLINE];
+	/* Line 3: rate and counters. */
+	alignas(64) struct wire_rate rate;
+	uint64_t sent_bytes; /* frames, without overhead */
+	uint64_t busy_ps;
+	uint64_t digest;
+	/* Cold. */
+	alignas(64) char name[96]; /* "leaf1->spine1" */
+};
+
+struct link_params {
+	uint64_t rate_bps;
+	uint64_t delay_ps; /* one way: cable_delay_ps(), or as wished */
+	uint32_t overhead_bytes;
+};
+
+/** A wire towards a port of a node that was added to the engine. */
+void wire_init(struct wire *wire, struct engine *engine, const struct link_params *params,
+	       struct node *to, uint16_t port);
+
+/** Free the frames that are still on it. */
+void wire_fini(struct wire *wire);
+
+/** True when a frame may be put on the wire now. */
+static inline bool wire_free(const struct wire *wire)
+{
+	return !time_after(wire->free_ps, wire->engine->now_ps);
+}
+
+/** Put a frame on the wire, which must be free. Hot. */
+void wire_send(struct wire *wire, struct rte_mbuf *packet);
+
+/**
+ * Take up to count frames that have arrived by now, in order. Hot.
+ * The arrival of the next one is scheduled; while one is left that has arrived, none is.
+ */
+uint16_t wire_receive(struct wire *wire, struct rte_mbuf **packets, uint16_t count);
+
+/** Frames on the wire: in transmission, in flight, or arrived and not yet taken. */
+static inline uint32_t wire_frame_count(const struct wire *wire)
+{
+	return wire->tail - wire->head;
+}
+
+/** Of those, the ones that have arrived. */
+uint32_t wire_arrived_count(const struct wire *wire);
+
+/** How long the wire was busy from the start until now, ps. */
+uint64_t wire_busy_ps(const struct wire *wire);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/lab/switch_node.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_memory.h>
+
+#include "dataplane/fib.h"
+#include "dataplane/worker.h"
+#include "tools/lab/allocate.h"
+
+/* Ports are dealt out to workers in turn. */
+static inline uint16_t port_owner(const struct switch_node *switch_node, uint16_t port)
+{
+	return port % switch_node->worker_count;
+}
+
+static void switch_arrive(struct node *node, uint16_t port)
+{
+	struct switch_node *switch_node = (struct switch_node *)node;
+	uint16_t owner;
+
+	if (switch_node->worker_count == 1) {
+		worker_ready(switch_node->first, port);
+		return;
+	}
+	owner = port_owner(switch_node, port);
+	worker_ready(leaf_worker(switch_node->leaf, owner), port);
+	switch_node->ready |= UINT64_C(1) << owner;
+}
+
+/* Step every worker that has something to do once. @return when the next has */
+static uint64_t switch_step_workers(struct switch_node *switch_node, uint64_t now_ps)
+{
+	uint64_t next_ps = now_ps + TIME_IDLE_PS;
+	uint64_t ready = switch_node->ready;
+
+	switch_node->ready = 0;
+	for (uint16_t w = 0; w < switch_node->worker_count; w++) {
+		struct worker *worker = leaf_worker(switch_node->leaf, w);
+
+		if ((ready >> w & 1) == 0 && time_after(switch_node->worker_due_ps[w], now_ps))
+			continue;
+		switch_node->worker_due_ps[w] = worker_poll(worker, now_ps);
+		switch_node->ready |= worker_wakes(worker);
+	}
+	if (switch_node->ready != 0)
+		return now_ps;
+	for (uint16_t w = 0; w < switch_node->worker_count; w++)
+		next_ps = time_min(next_ps, switch_node->worker_due_ps[w]);
+	return next_ps;
+}
+
+static __rte_noinline void switch_check(struct switch_node *switch_node, uint64_t now_ps)
+{
+	if (leaf_conserved(switch_node->leaf))
+		return;
+	if (switch_node->violations++ == 0)
+		switch_node->violation_ps = now_ps;
+}
+
+static __rte_noinline void switch_release(struct switch_node *switch_node)
+{
+	if (!leaf_quiet(switch_node->leaf, switch_node->retired_token))
+		return;
+	switch_node->snapshot_free(switch_node->retired);
+	switch_node->retired = NULL;
+}
+
+static uint64_t switch_run(struct node *node, uint64_t now_ps)
+{
+	struct switch_node *switch_node = (struct switch_node *)node;
+	uint64_t next_ps;
+
+	if (switch_node->worker_count == 1)
+		next_ps = worker_poll(switch_node->first, now_ps);
+	else
+		next_ps = switch_step_workers(switch_node, now_ps);
+	switch_node->steps++;
+	if (switch_node->check)
+		switch_check(switch_node, now_ps);
+	if (switch_node->retired != NULL)
+		switch_release(switch_node);
+	return next_ps;
+}
+
+static const struct node_ops switch_ops = {
+	.kind = "switch",
+	.arrive = switch_arrive,
+	.run = switch_run,
+};
+
+struct switch_node *switch_create(struct engine *engine, const struct switch_params *params)
+{
+	struct leaf_params leaf = {
+		.port_count = params->port_count,
+		.worker_count = params->worker_count,
+		.pool = params->pool,
+		.queue_pool = params->queue_pool,
+		.packets_max = params->packets_max,
+		.fdb_entries = params->fdb_entries,
+		.seed = params->seed,
+		.socket = SOCKET_ID_ANY,
+	};
+	struct switch_node *switch_node = allocate(sizeof(*switch_node));
+
+	switch_node->leaf = leaf_create(&leaf);
+	if (switch_node->leaf == NULL) {
+		free(switch_node);
+		return NULL;
+	}
+	switch_node->first = leaf_worker(switch_node->leaf, 0);
+	switch_node->worker_count = params->worker_count;
+	switch_node->port_count = params->port_count;
+	switch_node->check = params->check;
+	switch_node->name = params->name;
+	switch_node->io = allocate(params->port_count * sizeof(*switch_node->io));
+	memcpy(switch_node->mac, params->mac, sizeof(switch_node->mac));
+	engine_add(engine, &switch_node->node, &switch_ops);
+	return switch_node;
+}
+
+void switch_free(struct switch_node *switch_node)
+{
+	if (switch_node == NULL)
+		return;
+	leaf_free(switch_node->leaf);
+	if (switch_node->retired != NULL)
+		switch_node->snapshot_free(switch_node->retired);
+	if (switch_node->snapshot != NULL)
+		switch_node->snapshot_free(switch_node->snapshot);
+	fib_free(switch_node->fib);
+	engine_cancel(switch_node->node.engine, &switch_node->node.timer);
+	free(switch_node->io);
+	free(switch_node);
+}
+
+int switch_attach(struct switch_node *switch_node, uint16_t port, struct wire *tx, struct wire *rx)
+{
+	struct virtual_io *io = &switch_node->io[port];
+
+	virtual_io_init(io, port, switch_node->mac, tx, rx);
+	return leaf_attach(switch_node->leaf, port, &io->io, port_owner(switch_node, port));
+}
+
+int switch_publish(struct switch_node *switch_node, const struct snapshot *snapshot,
+		   void (*snapshot_free)(const struct snapshot *snapshot))
+{
+	uint64_t now_ps = switch_node->node.engine->now_ps;
+
+	if (switch_node->retired != NULL)
+		switch_release(switch_node);
+	if (switch_node->retired != NULL)
+		return -EAGAIN;
+	switch_node->retired =
+		leaf_publish(switch_node->leaf, snapshot, &switch_node->retired_token);
+	switch_node->snapshot = snapshot;
+	switch_node->snapshot_free = snapshot_free;
+	/* All workers take it over at once, and start their own timers. */
+	switch_node->ready = switch_node->worker_count == 64
+				     ? ~UINT64_C(0)
+				     : (UINT64_C(1) << switch_node->worker_count) - 1;
+	engine_wake(switch_node->node.engine, &switch_node->node, now_ps);
+	return 0;
+}
