@@ -54,11 +54,15 @@ struct apply_interface {
 };
 void apply_interface(const struct config *config, uint16_t index, struct apply_interface *out);
 
+/** Most routes that a FIB needs for this config, over both families: fib_create()'s routes_max. */
+uint32_t apply_routes_max(const struct config *config);
+
 /**
  * Build a snapshot and fill the FIB side that it will name.
  * @param fib empty, or filled by an earlier apply of the same config (then it isn't touched:
  *            pass fib_filled = true; group indices depend only on the config)
- * @return the snapshot, for snapshot_free(); NULL with rte_errno set (ENOMEM, ENOSPC)
+ * @return the snapshot, for snapshot_free(); NULL with rte_errno set (ENOMEM, ENOSPC), and then the
+ *         FIB may hold a part of the routes
  */
 struct snapshot *apply_snapshot(const struct config *config, const struct apply_state *state,
 				struct fib *fib, bool fib_filled);
@@ -67,7 +71,7 @@ void snapshot_free(const struct snapshot *snapshot);
 
 /**
  * The next hops whose neighbours must be resolved for the config's routes: unique (interface,
- * address) pairs. @return how many; at most `max` are stored
+ * address) pairs, by address. @return how many; at most `max` are stored
  */
 struct apply_next_hop {
 	struct config_ip address;
@@ -75,8 +79,11 @@ struct apply_next_hop {
 };
 uint32_t apply_next_hops(const struct config *config, struct apply_next_hop *out, uint32_t max);
 
-/** Next hop for a destination by the config alone (longest prefix; the destination itself when it
- * is attached). @return 0, or -ENOENT. Control's slow path: which neighbour a held packet wants. */
+/**
+ * Next hop for a destination by the config alone: of the longest prefix the first next hop, or the
+ * destination itself when it is attached. Control's slow path: which neighbour a held packet wants.
+ * @return 0, or -ENOENT (no route, or one of our own and special addresses)
+ */
 int apply_resolve(const struct config *config, const struct config_ip *destination,
 		  struct apply_next_hop *out);
 

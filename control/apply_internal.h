@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * apply_internal - what the files behind apply.h share; nobody else includes it.
+ */
+#ifndef CONTROL_APPLY_INTERNAL_H
+#define CONTROL_APPLY_INTERNAL_H
+
+#include "control/apply.h"
+
+/* A network that one of our interfaces is in. The config's are disjoint between interfaces. */
+struct network {
+	struct config_prefix address; /* our own in it */
+	uint16_t interface;
+};
+
+struct networks {
+	struct network *entry; /* sorted by family and address */
+	uint32_t count;
+};
+
+/** @return 0, or -ENOMEM */
+int networks_create(struct networks *networks, const struct config *config);
+void networks_free(struct networks *networks);
+
+/** Interface of the network that holds an address, or INTERFACE_NONE. */
+uint16_t networks_find(const struct networks *networks, const struct config_ip *ip);
+
+/** Zeroed memory for `count` > 0 elements, on whole cache lines; NULL when there is none. */
+void *apply_allocate(size_t count, size_t size);
+
+/**
+ * The routing part of a snapshot whose interfaces and ports are filled in: adjacencies, neighbours
+ * and groups. What it allocates belongs to the snapshot.
+ * @return 0, or -ENOMEM
+ */
+int apply_routing(struct snapshot *snapshot, const struct config *config,
+		  const struct apply_state *state);
+
+/** Fill an empty FIB. @return 0, or -ENOSPC */
+int apply_fib(struct fib *fib, const struct config *config);
+
+#endif
