@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Completion of roceleafctl for bash: commands, tables, options, names of ports.
+
+_roceleafctl() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    local command="" table="" dir="" i words
+
+    COMPREPLY=()
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        --runtime-dir) dir=${COMP_WORDS[++i]} ;;
+        --count) ((i++)) ;;
+        -*) ;;
+        *)
+            if [ -z "$command" ]; then
+                command=${COMP_WORDS[i]}
+            elif [ -z "$table" ]; then
+                table=${COMP_WORDS[i]}
+            fi
+            ;;
+        esac
+    done
+
+    case $before in
+    --runtime-dir)
+        mapfile -t COMPREPLY < <(compgen -d -- "$word")
+        return
+        ;;
+    --count) return ;;
+    esac
+
+    if [[ $word == -* ]]; then
+        words="--help --runtime-dir --version"
+        [ "$command" = show ] && words="$words --json --watch --count --all --absolute"
+    elif [ -z "$command" ]; then
+        words="show reload check clear mark"
+    elif [ "$command" = show ] && [ -z "$table" ]; then
+        words="ports queues classes fdb routes neighbours interfaces drops workers events info"
+    elif [ "$command" = show ]; then
+        # The first column of the table is the port's name.
+        words=$(roceleafctl ${dir:+--runtime-dir "$dir"} show ports 2>/dev/null |
+            while read -r name _; do echo "$name"; done | tail -n +2)
+    elif [ "$command" = check ]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+
+complete -o filenames -o nosort -F _roceleafctl roceleafctl
