@@ -36,11 +36,12 @@ static bool is_pci(const char *device)
 /* With domain and in small letters, so that one device has one name. */
 static void pci_normalise(char device[CONFIG_DEVICE_BYTES])
 {
+	static const char domain[5] = {'0', '0', '0', '0', ':'};
 	char *c;
 
 	if (device[4] != ':') {
-		memmove(device + 5, device, strlen(device) + 1);
-		memcpy(device, "0000:", 5);
+		memmove(device + sizeof(domain), device, strlen(device) + 1);
+		memcpy(device, domain, sizeof(domain));
 	}
 	for (c = device; *c != '\0'; c++)
 		*c = (char)tolower((unsigned char)*c);

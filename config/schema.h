@@ -158,8 +158,9 @@ struct schema_row {
 	int (*parse)(const char *text, void *field, char *why, size_t why_size);
 };
 
-#define SCHEMA_SIZEOF(type_, field_) ((uint32_t)sizeof(((type_ *)0)->field_))
-#define SCHEMA_OFFSET(type_, field_) ((uint32_t)offsetof(type_, field_))
+#define SCHEMA_SIZEOF(type_, field_)	     ((uint32_t)sizeof(((type_ *)0)->field_))
+#define SCHEMA_SIZEOF_ELEMENT(type_, field_) ((uint32_t)sizeof(*((type_ *)0)->field_))
+#define SCHEMA_OFFSET(type_, field_)	     ((uint32_t)offsetof(type_, field_))
 
 /* One value. */
 #define SCHEMA_FIELD(type_, field_) \
@@ -167,19 +168,19 @@ struct schema_row {
 /* A mapping whose table stores into the struct that its key stands in. */
 #define SCHEMA_HERE .offset = 0, .size = 0
 /* Up to sizeof(field)/sizeof(*field) elements in a fixed array. */
-#define SCHEMA_ARRAY(type_, field_, count_)                \
-	.shape = SCHEMA_MANY, SCHEMA_FIELD(type_, field_), \
-	.element_size = SCHEMA_SIZEOF(type_, field_[0]),   \
+#define SCHEMA_ARRAY(type_, field_, count_)                   \
+	.shape = SCHEMA_MANY, SCHEMA_FIELD(type_, field_),    \
+	.element_size = SCHEMA_SIZEOF_ELEMENT(type_, field_), \
 	.count_offset = SCHEMA_OFFSET(type_, count_), .count_size = SCHEMA_SIZEOF(type_, count_)
 /* A pointer to as many elements as there are, at most length_max. */
-#define SCHEMA_LIST(type_, field_, count_)                 \
-	.shape = SCHEMA_HEAP, SCHEMA_FIELD(type_, field_), \
-	.element_size = SCHEMA_SIZEOF(type_, field_[0]),   \
+#define SCHEMA_LIST(type_, field_, count_)                                                      \
+	.shape = SCHEMA_HEAP, .offset = SCHEMA_OFFSET(type_, field_),                           \
+	.size = (uint32_t)sizeof(void *), .element_size = SCHEMA_SIZEOF_ELEMENT(type_, field_), \
 	.count_offset = SCHEMA_OFFSET(type_, count_), .count_size = SCHEMA_SIZEOF(type_, count_)
 /* A mapping with free keys; the row's type is SCHEMA_MAP and its table has a key and a value row. */
-#define SCHEMA_DICT(type_, field_, count_)                  \
-	.shape = SCHEMA_KEYED, SCHEMA_FIELD(type_, field_), \
-	.element_size = SCHEMA_SIZEOF(type_, field_[0]),    \
+#define SCHEMA_DICT(type_, field_, count_)                                                      \
+	.shape = SCHEMA_KEYED, .offset = SCHEMA_OFFSET(type_, field_),                          \
+	.size = (uint32_t)sizeof(void *), .element_size = SCHEMA_SIZEOF_ELEMENT(type_, field_), \
 	.count_offset = SCHEMA_OFFSET(type_, count_), .count_size = SCHEMA_SIZEOF(type_, count_)
 /* In a row: note where the value stands (struct config_mark), and that it was written (bool). */
 #define SCHEMA_ROW_MARK(type_, field_) \

@@ -122,7 +122,7 @@ static void print_type(const struct schema_row *row, FILE *out)
 	if (row->shape == SCHEMA_KEYED)
 		fprintf(out, "a mapping: {NAME: %s}", schema_type_name(&row->table->rows[1]));
 	else if (row->type == SCHEMA_MAP)
-		print_cell(row->table->name, out);
+		print_cell(row->shape == SCHEMA_ONE ? "a mapping" : row->table->name, out);
 	else
 		print_cell(schema_type_name(row), out);
 }

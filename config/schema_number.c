@@ -4,6 +4,7 @@
  */
 #include "config/schema_internal.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -191,20 +192,23 @@ int schema_parse_number(enum schema_type type, const char *text, uint64_t *value
 static bool format_scaled(uint64_t value, const struct unit *unit, uint32_t decimals_max,
 			  char *buffer, size_t size)
 {
-	uint64_t remainder = value % unit->factor;
+	uint64_t factor = unit->factor;
+	uint64_t remainder;
 	char decimals[8] = {0};
 	uint32_t count = 0;
 
+	assert(factor != 0);
+	remainder = value % factor;
 	while (remainder != 0 && count < decimals_max) {
 		uint128 next = (uint128)remainder * 10;
 
-		decimals[count++] = (char)('0' + (int)(next / unit->factor));
-		remainder = (uint64_t)(next % unit->factor);
+		decimals[count++] = (char)('0' + (int)(next / factor));
+		remainder = (uint64_t)(next % factor);
 	}
 	if (remainder != 0)
 		return false;
-	snprintf(buffer, size, "%" PRIu64 "%s%s%s", value / unit->factor, count > 0 ? "." : "",
-		 decimals, unit->suffix);
+	snprintf(buffer, size, "%" PRIu64 "%s%s%s", value / factor, count > 0 ? "." : "", decimals,
+		 unit->suffix);
 	return true;
 }
 

@@ -142,7 +142,7 @@ static int builder_event(struct builder *builder, struct fy_event *event)
 		return builder_open(builder, SCHEMA_NODE_LIST);
 	case FYET_MAPPING_END:
 	case FYET_SEQUENCE_END:
-		builder->open = builder->open->parent;
+		builder->open = builder->open != NULL ? builder->open->parent : NULL;
 		return 0;
 	case FYET_SCALAR:
 		return builder_scalar(builder, &event->scalar);

@@ -54,7 +54,8 @@ const char *schema_format_range(const struct schema_row *row, char *buffer, size
 	case SCHEMA_TEXT:
 	case SCHEMA_NAME:
 		if (type != SCHEMA_TEXT)
-			snprintf(buffer, size, "1..%u characters", row->size - 1);
+			snprintf(buffer, size, "1..%" PRIu64 " characters",
+				 row->max != 0 ? row->max : row->size - 1);
 		break;
 	case SCHEMA_SET:
 	case SCHEMA_UINT:
