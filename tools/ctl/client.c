@@ -183,20 +183,18 @@ static int copy_answer(const char *dir, FILE *answer, FILE *out, FILE *refused,
 	ssize_t size;
 
 	while ((size = getline(&line, &room, answer)) > 0) {
-		const char *text = strchr(line, ' ');
-		bool ok = strncmp(line, "ok", 2) == 0;
+		bool ok;
 
 		if (line[size - 1] == '\n')
 			line[size - 1] = '\0';
-		if (!ok && strncmp(line, "error", 5) != 0) {
+		ok = strncmp(line, "ok ", 3) == 0;
+		if (!ok && strncmp(line, "error ", 6) != 0) {
 			status = -EPROTO;
 			break;
 		}
 		status = ok && status <= 0 ? 0 : 1;
-		if (text == NULL)
-			continue;
 		text_clean(line);
-		fprintf(ok ? out : refused, "%s\n", text + 1);
+		fprintf(ok ? out : refused, "%s\n", strchr(line, ' ') + 1);
 	}
 	free(line);
 	if (status < 0)
