@@ -36,6 +36,14 @@ static uint32_t chunks_held(const struct egress_queue *queue)
 	return count;
 }
 
+static struct rte_mbuf *take(struct egress_queue *queue, struct queue_pool *pool, uint32_t bytes)
+{
+	struct rte_mbuf *first = queue_first(queue);
+
+	queue_pop(queue, pool, bytes);
+	return first;
+}
+
 Test(queue, random_pushes_and_pops_keep_the_order)
 {
 	enum { QUEUES = 5, PACKETS = 400, STEPS = 200000 };
@@ -61,8 +69,8 @@ Test(queue, random_pushes_and_pops_keep_the_order)
 		} else if (!push && head[q] < tail[q]) {
 			uintptr_t want = reference[q][head[q]++];
 
-			cr_assert_eq(queue_first(&queue[q]), packet(want), "step %zu", step);
-			queue_pop(&queue[q], pool, (uint32_t)(want % 1000 + 60));
+			cr_assert_eq(take(&queue[q], pool, (uint32_t)(want % 1000 + 60)),
+				     packet(want), "step %zu", step);
 			bytes[q] -= want % 1000 + 60;
 			held--;
 		}
@@ -79,7 +87,7 @@ Test(queue, deepest_level_is_remembered)
 
 	queue_push(&queue, pool, packet(1), 100);
 	queue_push(&queue, pool, packet(2), 200);
-	queue_pop(&queue, pool, 100);
+	take(&queue, pool, 100);
 	queue_push(&queue, pool, packet(3), 50);
 	cr_assert_eq(queue_depth_bytes(&queue), 250);
 	cr_assert_eq(atomic_load(&queue.depth_bytes_max), 300);
@@ -104,7 +112,7 @@ Test(queue, pool_is_never_dry_at_its_bound)
 			queue_push(&queue[q], pool, packet(1), 60);
 			/* One out for one in: never more than DEPTH at once. */
 			if (i < QUEUE_CHUNK_PACKETS - 1)
-				queue_pop(&queue[q], pool, 60);
+				take(&queue[q], pool, 60);
 		}
 		cr_assert_eq(queue_depth_packets(&queue[q]), DEPTH);
 		cr_assert_eq(chunks_held(&queue[q]), DEPTH / QUEUE_CHUNK_PACKETS + 2);
@@ -135,7 +143,7 @@ Test(queue, chunks_come_back_but_for_one_a_queue)
 			queue_push(&queue[i * (round + 1) % QUEUES], pool, packet(i), 60);
 		for (uint32_t q = 0; q < QUEUES; q++) {
 			while (queue_depth_packets(&queue[q]) > 0)
-				queue_pop(&queue[q], pool, 60);
+				take(&queue[q], pool, 60);
 		}
 		for (uint32_t q = 0; q < QUEUES; q++)
 			cr_assert_leq(chunks_held(&queue[q]), 1, "an idle queue keeps one");
