@@ -28,8 +28,8 @@
  * Names of counters and reasons are those of dataplane/counters.h and dataplane/drop.h.
  *
  * Limits of DPDK 22.11 that shape this: an answer has at most 16 KiB (hence pages: rows stop before
- * it is full), an array at most 512 elements, a string at most 127 bytes (longer texts are cut, the
- * texts of events go on in `text_2`...), numbers have no sign; at most 10 clients, a thread each.
+ * it is full), an array at most 512 elements, a string at most 127 bytes of ASCII (longer texts are cut,
+ * the texts of events go on in `text_2`...), numbers have no sign; at most 10 clients, a thread each.
  *
  * Thread: the callbacks run in DPDK's telemetry threads. They only read, under daemon_lock() and a
  * lock of this module, which keeps the daemon alive while it is read.

@@ -84,8 +84,8 @@ uint64_t telemetry_fdb(struct telemetry_page *page, struct daemon *daemon, uint6
 /* --- routes --- */
 
 /* The cursor: connected ones by (interface, address), then static ones by (route, via). */
-#define CURSOR_STATIC		 (UINT64_C(1) << 48)
-#define CURSOR_CONNECTED(i, a)	 ((uint64_t)(i) << 8 | (a))
+#define CURSOR_STATIC            (UINT64_C(1) << 48)
+#define CURSOR_CONNECTED(i, a)   ((uint64_t)(i) << 8 | (a))
 #define CURSOR_ROUTE(route, via) (CURSOR_STATIC | (uint64_t)(route) << 8 | (via))
 _Static_assert(CONFIG_ADDRESSES_MAX < 256 && CONFIG_VIAS_MAX < 256, "the cursor's low byte");
 

@@ -13,7 +13,7 @@
 #define PAGE_BYTES_MAX (16 * 1024 - 128)
 
 /* In JSON: quotes and a comma, and every character may need a backslash. */
-#define TEXT_CELL_BYTES	  (2 * TELEMETRY_TEXT_BYTES + 3)
+#define TEXT_CELL_BYTES   (2 * TELEMETRY_TEXT_BYTES + 3)
 #define NUMBER_CELL_BYTES 21
 
 void telemetry_page_start(struct telemetry_page *page)
@@ -72,70 +72,28 @@ bool telemetry_page_row(struct telemetry_page *page)
 }
 
 /*
- * Bytes of the UTF-8 character at text, 0 when it is none (RFC 3629 section 4) or a control: C0,
- * DEL and C1.
+ * DPDK 22.11 looks a character with its top bit set up before the start of a table (char has a sign
+ * there), so that what comes out is anything. Only printable ASCII may go in.
  */
-static uint32_t character_bytes(const unsigned char *text)
-{
-	static const uint32_t least[] = {0, 0, 0xA0, 0x800, 0x10000};
-	uint32_t bytes, code;
-
-	if (text[0] < 0x80)
-		return text[0] >= 0x20 && text[0] != 0x7F;
-	if ((text[0] & 0xE0) == 0xC0)
-		bytes = 2;
-	else if ((text[0] & 0xF0) == 0xE0)
-		bytes = 3;
-	else if ((text[0] & 0xF8) == 0xF0)
-		bytes = 4;
-	else
-		return 0;
-	code = text[0] & (0x7Fu >> bytes);
-	for (uint32_t i = 1; i < bytes; i++) {
-		if ((text[i] & 0xC0) != 0x80)
-			return 0;
-		code = code << 6 | (text[i] & 0x3Fu);
-	}
-	if (code < least[bytes] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
-		return 0;
-	return bytes;
-}
-
-uint32_t telemetry_text_fit(const char *text)
-{
-	uint32_t fit = 0;
-
-	while (text[fit] != '\0') {
-		uint32_t bytes = character_bytes((const unsigned char *)text + fit);
-
-		bytes = bytes == 0 ? 1 : bytes;
-		if (fit + bytes > TELEMETRY_TEXT_BYTES)
-			break;
-		fit += bytes;
-	}
-	return fit;
-}
-
 void telemetry_page_text(struct telemetry_page *page, const char *text)
 {
 	char clean[TELEMETRY_TEXT_BYTES + 1];
-	uint32_t size = telemetry_text_fit(text), bytes;
+	uint32_t size = 0;
 
 	if (page->failed)
 		return;
 	assert(page->at < page->columns && (page->column[page->at].kind & TELEMETRY_TEXT) != 0);
-	for (uint32_t i = 0; i < size; i += bytes) {
-		bytes = character_bytes((const unsigned char *)text + i);
-		if (bytes == 0) {
-			bytes = 1;
-			clean[i] = '?';
-		} else {
-			memcpy(clean + i, text + i, bytes);
-		}
-		page->bytes += bytes + (clean[i] == '"' || clean[i] == '\\');
+	for (uint32_t i = 0; i < TELEMETRY_TEXT_BYTES && text[i] != '\0'; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		/* A character of several bytes becomes one mark. */
+		if ((c & 0xC0) == 0x80)
+			continue;
+		clean[size++] = c >= 0x20 && c < 0x7F ? (char)c : '?';
+		page->bytes += c == '"' || c == '\\';
 	}
 	clean[size] = '\0';
-	page->bytes += 3;
+	page->bytes += size + 3;
 	rte_tel_data_add_array_string(page->column[page->at].cells, clean);
 	page->at = (page->at + 1) % page->columns;
 }

@@ -40,15 +40,15 @@ struct telemetry_page {
 	struct {
 		const char *name;
 		const char *unit; /* of a counter, else NULL */
-		unsigned kind;	  /* enum telemetry_column_kind */
+		unsigned kind;    /* enum telemetry_column_kind */
 		struct rte_tel_data *cells;
 	} column[TELEMETRY_COLUMNS_MAX];
 	uint32_t columns;
 	uint32_t rows;
-	uint32_t at;	    /* column of the next cell */
-	uint32_t bytes;	    /* of JSON so far, at most */
+	uint32_t at;        /* column of the next cell */
+	uint32_t bytes;     /* of JSON so far, at most */
 	uint32_t row_bytes; /* longest row possible */
-	bool failed;	    /* out of memory */
+	bool failed;        /* out of memory */
 };
 
 void telemetry_page_start(struct telemetry_page *page);
@@ -60,12 +60,9 @@ void telemetry_page_counter(struct telemetry_page *page, const char *name, const
 /** Begin a row. @return false when the page is full (or failed): end it here */
 bool telemetry_page_row(struct telemetry_page *page);
 
-/** Next cell. Text is cut to TELEMETRY_TEXT_BYTES; what isn't UTF-8, and controls, become '?'. */
+/** Next cell. Text is cut to TELEMETRY_TEXT_BYTES; what isn't printable ASCII becomes '?'. */
 void telemetry_page_text(struct telemetry_page *page, const char *text);
 void telemetry_page_number(struct telemetry_page *page, uint64_t number);
-
-/** Bytes of `text` that telemetry_page_text() takes: no more than fit, no character halved. */
-uint32_t telemetry_text_fit(const char *text);
 
 /**
  * Write the page to a callback's answer, which then owns what it holds.

@@ -387,9 +387,9 @@ uint64_t telemetry_workers(struct telemetry_page *page, struct daemon *daemon, u
 
 /* --- events --- */
 
-/* Pieces of an event's text: each but the last may be three bytes short of full (UTF-8). */
+/* Columns that an event's text goes on in. */
 #define TEXT_PIECES 4
-_Static_assert(TEXT_PIECES *(TELEMETRY_TEXT_BYTES - 3) >= EVENTS_TEXT_BYTES, "a text fits");
+_Static_assert(TEXT_PIECES *TELEMETRY_TEXT_BYTES >= EVENTS_TEXT_BYTES, "a text fits");
 
 static void event_row(struct telemetry_page *page, const struct config *config,
 		      const struct event *event)
@@ -402,7 +402,7 @@ static void event_row(struct telemetry_page *page, const struct config *config,
 	telemetry_page_text(page, telemetry_port_name(config, event->port));
 	for (int piece = 0; piece < TEXT_PIECES; piece++) {
 		telemetry_page_text(page, text);
-		text += telemetry_text_fit(text);
+		text += strnlen(text, TELEMETRY_TEXT_BYTES);
 	}
 }
 
@@ -414,7 +414,7 @@ uint64_t telemetry_events(struct telemetry_page *page, struct daemon *daemon, ui
 	uint32_t count;
 
 	telemetry_page_column(page, "sequence", TELEMETRY_KEY);
-	telemetry_page_column(page, "time_ns", 0);
+	telemetry_page_column(page, "at_ns", 0);
 	telemetry_page_column(page, "type", TELEMETRY_TEXT);
 	telemetry_page_column(page, "port", TELEMETRY_TEXT);
 	telemetry_page_column(page, "text", TELEMETRY_TEXT);

@@ -368,7 +368,7 @@ static const struct view_column worker_columns[] = {
 };
 
 static const struct view_column event_columns[] = {
-	{"Time", "time_ns", cell_time, TABLE_LEFT, VIEW_BOTH},
+	{"Time", "at_ns", cell_time, TABLE_LEFT, VIEW_BOTH},
 	{"Type", "type", cell_text, TABLE_LEFT, VIEW_BOTH},
 	{"Port", "port", cell_text, TABLE_LEFT, VIEW_BOTH},
 	{"What", "text", cell_text, TABLE_LEFT, VIEW_BOTH},

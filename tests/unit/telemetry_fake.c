@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A daemon that only looks like one: what telemetry reads, in numbers that the tests know.
+ */
+#include "tests/unit/telemetry_fake.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/apply.h"
+
+struct fake fake;
+
+void fake_reset(uint16_t ports)
+{
+	free(fake.ports);
+	memset(&fake, 0, sizeof(fake));
+	fake.ports = calloc(ports, sizeof(*fake.ports));
+	fake.config.ports = fake.ports;
+	fake.config.port_count = ports;
+	fake.config.path = fake.path;
+	strcpy(fake.path, "/etc/leaf.yaml");
+	strcpy(fake.config.leaf.name, "leaf1");
+	fake.config.class_count = 0;
+	fake.snapshot.fdb_age_ps = 300 * PS_PER_S;
+	fake.snapshot.neighbour = fake.slots;
+	fake.snapshot.neighbour_mask = FAKE_NEIGHBOUR_SLOTS - 1;
+	fake.snapshot.adjacency = fake.adjacencies;
+	for (unsigned i = 0; i < FAKE_NEIGHBOUR_SLOTS; i++)
+		fake.slots[i].interface = INTERFACE_NONE;
+	fake.now_ps = 1000 * PS_PER_S;
+	for (uint16_t p = 0; p < ports; p++) {
+		snprintf(fake.ports[p].name, sizeof(fake.ports[p].name), "port%u", p);
+		snprintf(fake.ports[p].device, sizeof(fake.ports[p].device), "veth%u", p);
+		fake.ports[p].mtu_bytes = 1500;
+	}
+}
+
+/* --- daemon.h --- */
+
+void daemon_lock(struct daemon *daemon)
+{
+	(void)daemon;
+	__atomic_add_fetch(&fake.locked, 1, __ATOMIC_SEQ_CST);
+}
+
+void daemon_unlock(struct daemon *daemon)
+{
+	(void)daemon;
+	__atomic_sub_fetch(&fake.locked, 1, __ATOMIC_SEQ_CST);
+}
+
+const struct config *daemon_config(const struct daemon *daemon)
+{
+	(void)daemon;
+	return &fake.config;
+}
+
+const struct snapshot *daemon_snapshot(const struct daemon *daemon)
+{
+	(void)daemon;
+	return &fake.snapshot;
+}
+
+struct leaf *daemon_leaf(const struct daemon *daemon)
+{
+	(void)daemon;
+	return NULL;
+}
+
+void daemon_info(const struct daemon *daemon, struct daemon_info *info)
+{
+	(void)daemon;
+	*info = (struct daemon_info){.version = "0.1", .pid = 7, .started_ns = FAKE_STARTED_NS};
+}
+
+uint64_t daemon_now_ps(const struct daemon *daemon)
+{
+	(void)daemon;
+	return fake.now_ps;
+}
+
+int daemon_port(const struct daemon *daemon, uint16_t port, struct daemon_port *out)
+{
+	(void)daemon;
+	*out = (struct daemon_port){
+		.driver = "packet_mmap",
+		.link_up = true,
+		.rate_bps = UINT64_C(100000000000),
+		.stats.rx_missed_packets = fake.missed[port],
+	};
+	return 0;
+}
+
+uint16_t daemon_worker_count(const struct daemon *daemon)
+{
+	(void)daemon;
+	return 1;
+}
+
+int daemon_worker(const struct daemon *daemon, uint16_t worker, struct daemon_worker *out)
+{
+	(void)daemon;
+	(void)worker;
+	*out = (struct daemon_worker){.cpu = 3, .polls = 11, .busy_ns = 4, .idle_ns = 6};
+	return 0;
+}
+
+uint16_t daemon_interface_count(const struct daemon *daemon)
+{
+	(void)daemon;
+	return fake.interfaces;
+}
+
+int daemon_interface(const struct daemon *daemon, uint16_t interface, struct daemon_interface *out)
+{
+	(void)daemon;
+	*out = (struct daemon_interface){.port = interface, .carrier = true};
+	snprintf(out->name, sizeof(out->name), "if%u", interface);
+	return interface < fake.interfaces ? 0 : -ERANGE;
+}
+
+uint32_t daemon_neighbours(const struct daemon *daemon, struct daemon_neighbour *out, uint32_t max)
+{
+	(void)daemon;
+	for (uint32_t i = 0; i < fake.neighbours && i < max; i++)
+		out[i] = (struct daemon_neighbour){
+			.address = {.family = 6,
+				    .bytes = {0xfd, [14] = (uint8_t)(i >> 8), [15] = (uint8_t)i}},
+			.mac = {2, 0, 0, 0, (uint8_t)(i >> 8), (uint8_t)i},
+			.interface = 0,
+			.port = PORT_NONE,
+			.state = DAEMON_NEIGHBOUR_RESOLVED,
+		};
+	return fake.neighbours;
+}
+
+void daemon_hold(const struct daemon *daemon, struct daemon_hold *out)
+{
+	(void)daemon;
+	*out = (struct daemon_hold){.expired = fake.hold_expired};
+}
+
+struct events *daemon_events(struct daemon *daemon)
+{
+	(void)daemon;
+	return NULL;
+}
+
+/* --- events.h --- */
+
+uint32_t events_read(struct events *events, uint64_t after, struct event *out, uint32_t max)
+{
+	uint32_t n = 0;
+
+	(void)events;
+	for (uint64_t sequence = after + 1; sequence <= fake.events && n < max; sequence++) {
+		out[n].sequence = sequence;
+		out[n].time_ns = sequence;
+		out[n].type = EVENT_WARNING;
+		out[n].port = EVENT_PORT_NONE;
+		memcpy(out[n].text, fake.event_text, sizeof(out[n].text));
+		n++;
+	}
+	return n;
+}
+
+const char *event_name(enum event_type type)
+{
+	return type == EVENT_WARNING ? "warning" : "?";
+}
+
+/* --- leaf.h, fdb.h --- */
+
+void leaf_port_totals(const struct leaf *leaf, uint16_t port, struct port_totals *totals)
+{
+	(void)leaf;
+	memset(totals, 0, sizeof(*totals));
+	totals->rx_packets = fake.large ? UINT64_MAX : port;
+	totals->drop[DROP_TTL] = fake.drop_ttl[port];
+	totals->drop[DROP_NO_ROUTE] = fake.drop_no_route[port];
+}
+
+void leaf_queue_totals(const struct leaf *leaf, uint16_t port, uint8_t priority,
+		       struct queue_totals *totals)
+{
+	(void)leaf;
+	memset(totals, fake.large ? 0xFF : 0, sizeof(*totals));
+	totals->tx_packets = (uint64_t)port * PRIORITY_COUNT + priority;
+}
+
+struct fdb *leaf_fdb(struct leaf *leaf)
+{
+	(void)leaf;
+	return NULL;
+}
+
+uint32_t fdb_slot_count(const struct fdb *fdb)
+{
+	(void)fdb;
+	return fake.fdb_slots;
+}
+
+bool fdb_entry_get(const struct fdb *fdb, uint32_t slot, struct fdb_entry *entry)
+{
+	(void)fdb;
+	if (slot % fake.fdb_every != 0)
+		return false;
+	*entry = (struct fdb_entry){
+		.mac = {2, 0, (uint8_t)(slot >> 24), (uint8_t)(slot >> 16), (uint8_t)(slot >> 8),
+			(uint8_t)slot},
+		.vlan = 100,
+		.egress = 0,
+		.seen_ps = fake.now_ps - slot * PS_PER_MS,
+	};
+	return true;
+}
+
+/* --- apply.h --- */
+
+uint16_t apply_interface_count(const struct config *config)
+{
+	(void)config;
+	return fake.interfaces;
+}
+
+void apply_interface(const struct config *config, uint16_t index, struct apply_interface *out)
+{
+	(void)config;
+	*out = (struct apply_interface){
+		.port = index,
+		.mtu_bytes = 1500,
+		.address = fake.address[index],
+		.address_count = fake.address_count,
+	};
+	snprintf(out->name, sizeof(out->name), "if%u", index);
+}
