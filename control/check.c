@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "config/config.h"
+#include "control/apply.h"
+#include "control/memory.h"
+#include "control/ports.h"
+#include "dataplane/snapshot.h"
+
+static const char *driver_name(enum config_driver driver)
+{
+	static const char *const names[] = {
+		[CONFIG_DRIVER_AUTO] = "auto",     [CONFIG_DRIVER_VFIO] = "vfio",
+		[CONFIG_DRIVER_KERNEL] = "kernel", [CONFIG_DRIVER_AF_XDP] = "af_xdp",
+		[CONFIG_DRIVER_VHOST] = "vhost",   [CONFIG_DRIVER_VDEV] = "vdev",
+	};
+
+	return names[driver];
+}
+
+/* "100G", "2.5G", "200M". */
+static const char *rate_text(uint64_t rate_bps, char *text, size_t size)
+{
+	if (rate_bps >= 1000000000)
+		(void)snprintf(text, size, "%.6gG", (double)rate_bps / 1e9);
+	else
+		(void)snprintf(text, size, "%.6gM", (double)rate_bps / 1e6);
+	return text;
+}
+
+/* "12.3 us" with a unit that fits. */
+static const char *time_text(uint64_t time_ps, char *text, size_t size)
+{
+	static const struct {
+		uint64_t unit_ps;
+		const char *name;
+	} units[] = {{PS_PER_S, "s"}, {PS_PER_MS, "ms"}, {PS_PER_US, "us"}, {PS_PER_NS, "ns"}};
+	size_t i = 0;
+
+	while (i + 1 < sizeof(units) / sizeof(units[0]) && time_ps < units[i].unit_ps)
+		i++;
+	(void)snprintf(text, size, "%.4g %s", (double)time_ps / (double)units[i].unit_ps,
+		       units[i].name);
+	return text;
+}
+
+/* How long bytes take at a rate. */
+static const char *bytes_time_text(uint64_t bytes, uint64_t rate_bps, char *text, size_t size)
+{
+	return time_text((uint64_t)((double)bytes * 8e12 / (double)rate_bps), text, size);
+}
+
+/* "0-7,26,46", or "-". */
+static const char *set_text(uint64_t set, char *text, size_t size)
+{
+	size_t used = 0;
+
+	(void)snprintf(text, size, "-");
+	for (unsigned i = 0; i < 64 && used < size; i++) {
+		unsigned first = i;
+
+		if ((set >> i & 1) == 0)
+			continue;
+		while (i < 63 && (set >> (i + 1) & 1) != 0)
+			i++;
+		used += (size_t)snprintf(text + used, size - used, "%s%u", used == 0 ? "" : ",",
+					 first);
+		if (i > first && used < size)
+			used += (size_t)snprintf(text + used, size - used, "-%u", i);
+	}
+	return text;
+}
+
+static void print_memory(const struct config *config, const struct memory_plan *plan,
+			 uint64_t rate_bps, FILE *out)
+{
+	char text[32];
+	uint64_t bytes = (uint64_t)plan->buffer_count * plan->data_bytes;
+
+	(void)fprintf(out,
+		      "packet buffers\n"
+		      "  longest frame   %10u bytes    largest MTU, and 18 for Ethernet header and "
+		      "one VLAN tag\n"
+		      "  one buffer      %10u bytes    mbuf %zu, headroom %u, data %u, pool %u\n"
+		      "  leaf.memory     %10llu bytes\n"
+		      "  buffers         %10u          leaf.memory / one buffer\n"
+		      "  hold at most    %10llu bytes    %s of all ports together at full speed\n"
+		      "  memory in all   %10llu bytes    with tables and DPDK's own\n\n",
+		      plan->data_bytes, plan->buffer_bytes, sizeof(struct rte_mbuf),
+		      RTE_PKTMBUF_HEADROOM, plan->room_bytes - RTE_PKTMBUF_HEADROOM,
+		      plan->buffer_bytes - plan->room_bytes - (uint32_t)sizeof(struct rte_mbuf),
+		      (unsigned long long)config->leaf.memory_bytes, plan->buffer_count,
+		      (unsigned long long)bytes,
+		      bytes_time_text(bytes, rate_bps, text, sizeof(text)),
+		      (unsigned long long)plan->eal_bytes);
+}
+
+static void print_vlans(const struct config_port *port, FILE *out)
+{
+	uint64_t member;
+	const char *separator = "trunk ";
+
+	if (!port->trunk) {
+		(void)fprintf(out, port->access_vlan != 0 ? "access %u" : "off", port->access_vlan);
+		return;
+	}
+	for (unsigned vlan = 1; vlan <= CONFIG_VLAN_MAX; vlan++) {
+		member = port->trunk_vlans[vlan / 64] >> vlan % 64 & 1;
+		if (member == 0)
+			continue;
+		(void)fprintf(out, "%s%u", separator, vlan);
+		separator = ",";
+	}
+	if (port->native_vlan != 0)
+		(void)fprintf(out, " native %u", port->native_vlan);
+}
+
+static void print_addresses(const struct config_prefix *address, uint16_t count, FILE *out)
+{
+	char text[64];
+
+	for (uint16_t i = 0; i < count; i++)
+		(void)fprintf(out, "%s%s", i == 0 ? "" : " ",
+			      config_format_prefix(&address[i], text, sizeof(text)));
+}
+
+static void print_ports(const struct config *config, const struct snapshot *snapshot, FILE *out)
+{
+	static const char *const trust[] = {[CONFIG_TRUST_DSCP] = "dscp",
+					    [CONFIG_TRUST_PCP] = "pcp",
+					    [CONFIG_TRUST_NONE] = "none"};
+	char rate[32], ahead[32];
+
+	(void)fprintf(out, "%-16s %-16s %-8s %7s %6s %-5s %11s  %s\n", "PORT", "DEVICE", "DRIVER",
+		      "SPEED", "MTU", "TRUST", "RUN-AHEAD", "VLANS OR ADDRESSES");
+	for (uint16_t i = 0; i < config->port_count; i++) {
+		const struct config_port *port = &config->ports[i];
+
+		(void)fprintf(out, "%-16s %-16s %-8s %7s %6u %-5s %11s  ", port->name, port->device,
+			      driver_name(port->driver),
+			      port->speed_bps != 0 ? rate_text(port->speed_bps, rate, sizeof(rate))
+						   : "device",
+			      port->mtu_bytes, trust[port->trust],
+			      time_text(snapshot->port[i].run_ahead_ps, ahead, sizeof(ahead)));
+		if (port->address_count > 0)
+			print_addresses(port->address, port->address_count, out);
+		else
+			print_vlans(port, out);
+		(void)fprintf(out, "\n");
+	}
+	(void)fprintf(out, "\n");
+}
+
+static void print_interfaces(const struct config *config, FILE *out)
+{
+	uint16_t count = apply_interface_count(config);
+
+	if (count == 0)
+		return;
+	(void)fprintf(out, "%-16s %6s  %s\n", "INTERFACE", "MTU", "ADDRESSES (one TAP each)");
+	for (uint16_t i = 0; i < count; i++) {
+		struct apply_interface interface;
+
+		apply_interface(config, i, &interface);
+		(void)fprintf(out, "%-16s %6u  ", interface.name, interface.mtu_bytes);
+		print_addresses(interface.address, interface.address_count, out);
+		(void)fprintf(out, "\n");
+	}
+	(void)fprintf(out, "\n");
+}
+
+static void print_schedule(const struct config_class *class, uint32_t weights, FILE *out)
+{
+	char text[48], rate[32];
+
+	if (!class->strict)
+		(void)snprintf(text, sizeof(text), "weight %u of %u", class->weight, weights);
+	else if (class->max_rate_bps != 0)
+		(void)snprintf(text, sizeof(text), "strict, at most %s",
+			       rate_text(class->max_rate_bps, rate, sizeof(rate)));
+	else if (class->max_rate_ppm != 0)
+		(void)snprintf(text, sizeof(text), "strict, at most %.4g%%",
+			       class->max_rate_ppm / 1e4);
+	else
+		(void)snprintf(text, sizeof(text), "strict");
+	(void)fprintf(out, "%-24s", text);
+}
+
+static void print_classes(const struct config *config, const struct snapshot *snapshot, FILE *out)
+{
+	uint32_t weights = 0;
+	char set[256];
+
+	for (uint8_t i = 0; i < config->class_count; i++)
+		weights += config->classes[i].weight;
+	(void)fprintf(out, "%4s  %-16s %-9s %-24s%8s  %9s  %7s  %-10s %s\n", "PRIO", "CLASS",
+		      "KIND", "SCHEDULE", "QUANTUM", "LIMIT", "PACKETS", "PCP", "DSCP");
+	for (unsigned p = PRIORITY_COUNT; p-- > 0;) {
+		for (uint8_t i = 0; i < config->class_count; i++) {
+			const struct config_class *class = &config->classes[i];
+
+			if (class->priority != p)
+				continue;
+			(void)fprintf(out, "%4u  %-16s %-9s ", p, class->name,
+				      class->lossless ? "lossless" : "lossy");
+			print_schedule(class, weights, out);
+			(void)fprintf(out, "%8u  %9u  %7u  ", snapshot->class[p].quantum_bytes,
+				      snapshot->queue_bytes_max[p], snapshot->queue_packets_max);
+			(void)fprintf(out, "%-10s ", set_text(class->pcp, set, sizeof(set)));
+			(void)fprintf(out, "%s\n", set_text(class->dscp, set, sizeof(set)));
+		}
+	}
+	(void)fprintf(out, "QUANTUM and LIMIT in bytes, of the queue that each port has for each "
+			   "class.\n\n");
+}
+
+/* What the limits mean in time, for each speed that ports have. */
+static void print_times(const struct config *config, const struct snapshot *snapshot, FILE *out)
+{
+	const uint32_t limit = snapshot->queue_bytes_max[0];
+	char rate[32], full[32], frame[32];
+
+	(void)fprintf(out, "%-16s %7s  %12s  %12s\n", "PORT", "SPEED", "FULL QUEUE", "ONE MTU");
+	for (uint16_t i = 0; i < config->port_count; i++) {
+		uint64_t rate_bps = snapshot->port[i].rate_bps;
+		uint64_t wire = snapshot->port[i].frame_bytes_max + WIRE_OVERHEAD_BYTES;
+
+		(void)fprintf(out, "%-16s %7s  %12s  %12s%s\n", config->ports[i].name,
+			      rate_text(rate_bps, rate, sizeof(rate)),
+			      bytes_time_text(limit, rate_bps, full, sizeof(full)),
+			      bytes_time_text(wire, rate_bps, frame, sizeof(frame)),
+			      config->ports[i].speed_bps == 0 ? "  if the device doesn't say" : "");
+	}
+}
+
+static int print_all(const struct config *config, FILE *out)
+{
+	struct apply_port *ports = calloc(config->port_count, sizeof(*ports));
+	struct apply_state state = {.port = ports};
+	const struct snapshot *snapshot = NULL;
+	struct memory_plan plan;
+	uint64_t rate_bps = 0;
+
+	memory_plan(config, &plan);
+	state.packets_max = plan.buffer_count;
+	if (ports != NULL) {
+		for (uint16_t i = 0; i < config->port_count; i++) {
+			ports_describe(&config->ports[i], NULL, &ports[i]);
+			rate_bps += ports[i].rate_bps;
+		}
+		/* Without a FIB nothing of DPDK's is needed. */
+		snapshot = apply_snapshot(config, &state, NULL, true);
+	}
+	if (snapshot == NULL) {
+		free(ports);
+		return -ENOMEM;
+	}
+	(void)fprintf(out,
+		      "%s: leaf %s, %u ports, %u VLAN interfaces, %u routes, %u neighbours, %s\n\n",
+		      config->path, config->leaf.name, config->port_count, config->vlan_count,
+		      config->route_count, config->neighbour_count,
+		      config->leaf.idle == CONFIG_IDLE_ADAPTIVE ? "sleeps when idle"
+								: "polls all the time");
+	print_memory(config, &plan, rate_bps, out);
+	print_ports(config, snapshot, out);
+	print_interfaces(config, out);
+	print_classes(config, snapshot, out);
+	print_times(config, snapshot, out);
+	snapshot_free(snapshot);
+	free(ports);
+	return 0;
+}
+
+int check_run(const char *path, FILE *out, FILE *errors_out)
+{
+	struct config_errors *errors = calloc(1, sizeof(*errors));
+	struct config *config = errors == NULL ? NULL : config_load(path, errors);
+	int status = 1;
+
+	if (errors == NULL)
+		(void)fprintf(errors_out, "roceleaf: %s\n", strerror(ENOMEM));
+	else if (config == NULL || config_check_offline(config, errors) != 0)
+		config_print_errors(errors, errors_out);
+	else if (print_all(config, out) != 0)
+		(void)fprintf(errors_out, "roceleaf: %s\n", strerror(ENOMEM));
+	else
+		status = 0;
+	config_free(config);
+	free(errors);
+	return status;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/memory.h"
+
+#include <dirent.h>
+#include <stdio.h>
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "dataplane/units.h"
+
+#define MIB UINT64_C(1048576)
+
+/*
+ * Beyond the buffers: EAL itself and the drivers' rings. Pages that nobody touches cost nothing, so
+ * this is generous.
+ */
+#define MEMORY_EAL_BYTES (64 * MIB)
+
+/* A kernel port's tables; a DPDK device's descriptor rings. */
+#define MEMORY_PORT_BYTES (2 * MIB)
+
+/* A route in one FIB: trie nodes of both families; there are two FIBs while one replaces the other. */
+#define MEMORY_ROUTE_BYTES (2 * UINT64_C(1024))
+
+static uint32_t round_up(uint32_t value, uint32_t step)
+{
+	return (value + step - 1) / step * step;
+}
+
+void memory_plan(const struct config *config, struct memory_plan *plan)
+{
+	uint32_t mtu_bytes = 0;
+	bool devices = false;
+	uint64_t count;
+
+	for (uint16_t i = 0; i < config->port_count; i++) {
+		if (config->ports[i].mtu_bytes > mtu_bytes)
+			mtu_bytes = config->ports[i].mtu_bytes;
+		devices = devices || config->ports[i].driver != CONFIG_DRIVER_KERNEL;
+	}
+	plan->data_bytes = mtu_bytes + FRAME_HEADER_BYTES;
+	plan->room_bytes = round_up(plan->data_bytes, 64);
+	if (devices)
+		plan->room_bytes =
+			round_up(plan->data_bytes > 2048 ? plan->data_bytes : 2048, 1024);
+	plan->room_bytes += RTE_PKTMBUF_HEADROOM;
+	plan->buffer_bytes = rte_mempool_calc_obj_size(
+		(uint32_t)sizeof(struct rte_mbuf) + plan->room_bytes, 0, NULL);
+	count = config->leaf.memory_bytes / plan->buffer_bytes;
+	plan->buffer_count = count > INT32_MAX ? INT32_MAX : (uint32_t)count;
+	/* The mempool keeps free buffers in a ring of pointers, a power of two of them. */
+	plan->eal_bytes = MEMORY_EAL_BYTES + (uint64_t)plan->buffer_count * plan->buffer_bytes +
+			  (uint64_t)plan->buffer_count * 2 * sizeof(void *) +
+			  config->port_count * MEMORY_PORT_BYTES +
+			  config->route_count * MEMORY_ROUTE_BYTES;
+}
+
+/* One size of pages, by the name of its directory ("hugepages-2048kB"). */
+static uint64_t pages_free(const char *name)
+{
+	unsigned long kilobytes, count = 0;
+	char path[320];
+	FILE *file;
+
+	if (sscanf(name, "hugepages-%lukB", &kilobytes) != 1)
+		return 0;
+	(void)snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/%s/free_hugepages", name);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%lu", &count) != 1)
+		count = 0;
+	(void)fclose(file);
+	return (uint64_t)count * kilobytes * 1024;
+}
+
+uint64_t memory_hugepages_free(void)
+{
+	DIR *directory = opendir("/sys/kernel/mm/hugepages");
+	const struct dirent *entry;
+	uint64_t bytes = 0;
+
+	if (directory == NULL)
+		return 0;
+	while ((entry = readdir(directory)) != NULL)
+		bytes += pages_free(entry->d_name);
+	(void)closedir(directory);
+	return bytes;
+}

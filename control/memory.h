@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * memory - how many packet buffers `leaf.memory` buys, and what EAL needs on top.
+ *
+ * A buffer holds one whole frame of the largest port MTU (DESIGN: a packet is one segment):
+ *	room  = 128 headroom + MTU + 18 (Ethernet header, one tag), rounded up to 64;
+ *	        where DPDK drivers write into it: at least 128 + 2048, and whole 1024s, because NICs take
+ *	        buffer sizes in such steps and would otherwise split frames
+ *	bytes = struct rte_mbuf + room + what the mempool adds to an element
+ *	count = leaf.memory / bytes
+ *
+ * Pure: works before EAL does.
+ */
+#ifndef CONTROL_MEMORY_H
+#define CONTROL_MEMORY_H
+
+#include <stdint.h>
+
+#include "config/config.h"
+
+/* Of one lcore's cache of free buffers. */
+#define MEMORY_CACHE_BUFFERS 256
+
+struct memory_plan {
+	uint32_t data_bytes;   /* longest frame that fits: largest MTU + FRAME_HEADER_BYTES */
+	uint32_t room_bytes;   /* of an mbuf, headroom included */
+	uint32_t buffer_bytes; /* memory that one buffer takes */
+	uint32_t buffer_count;
+	uint64_t eal_bytes; /* what EAL needs in all, the buffers included */
+};
+
+void memory_plan(const struct config *config, struct memory_plan *plan);
+
+/** Free hugepage memory of this machine, bytes, over all page sizes. */
+uint64_t memory_hugepages_free(void);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ports - devices: opened by driver, links followed, what is odd about them told.
+ */
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/ports.h"
+#include "control/state.h"
+#include "dataplane/io/packet_mmap.h"
+
+#define KERNEL_RUN_AHEAD_PS (100 * PS_PER_US)
+#define KERNEL_CATCH_UP_PS  (2 * PS_PER_MS)
+#define DEVICE_RUN_AHEAD_PS (10 * PS_PER_US)
+
+/* Where neither config nor device know a speed. */
+#define RATE_BPS_DEFAULT UINT64_C(10000000000)
+
+/* The same advice at most this often per port. */
+#define ADVICE_NS (60 * S_NS)
+
+void ports_describe(const struct config_port *port, const struct port_io_link *device,
+		    struct apply_port *out)
+{
+	bool kernel = port->driver == CONFIG_DRIVER_KERNEL;
+	bool known = device != NULL && device->speed_bps >= RATE_BPS_MIN &&
+		     device->speed_bps <= RATE_BPS_MAX;
+	struct wire_rate rate = wire_rate_of(port->speed_bps != 0 ? port->speed_bps
+					     : known              ? device->speed_bps
+								  : RATE_BPS_DEFAULT);
+	uint64_t frames_ps = wire_rate_time_ps(
+		&rate, 2 * (port->mtu_bytes + FRAME_HEADER_BYTES + WIRE_OVERHEAD_BYTES));
+
+	*out = (struct apply_port){
+		.rate_bps = rate.rate_bps,
+		.run_ahead_ps = (kernel ? KERNEL_RUN_AHEAD_PS : DEVICE_RUN_AHEAD_PS) + frames_ps,
+		.catch_up_ps = kernel ? KERNEL_CATCH_UP_PS : 0,
+	};
+}
+
+void ports_apply(const struct daemon *daemon, const struct config *config, struct apply_port *out)
+{
+	for (uint16_t i = 0; i < daemon->port_count; i++) {
+		ports_describe(&config->ports[i], &daemon->port[i].device, &out[i]);
+		out[i].link_up = daemon->port[i].link_up;
+	}
+}
+
+static int open_device(struct daemon *daemon, uint16_t index, struct io_error *error)
+{
+	const struct config_port *port = &daemon->config->ports[index];
+	struct port_state *state = &daemon->port[index];
+
+	if (port->driver == CONFIG_DRIVER_KERNEL) {
+		const struct packet_mmap_params params = {
+			.interface = port->device,
+			.port = index,
+			.mtu_bytes = port->mtu_bytes,
+			.pool = daemon->pool,
+			.socket_id = -1,
+		};
+
+		state->ifindex = if_nametoindex(port->device);
+		return packet_mmap_open(&params, &state->io, error);
+	}
+	return io_fail(error, ENOTSUP, "%s", port->device);
+}
+
+/* The config's place, then the port, its device and why. */
+static void open_failed(struct daemon *daemon, uint16_t index, const struct io_error *error,
+			struct config_errors *errors)
+{
+	const struct config_port *port = &daemon->config->ports[index];
+	struct config_mark mark = port->device_mark.line != 0 ? port->device_mark : port->mark;
+
+	config_fail(daemon->config, errors, mark, "port %s: can't open its device %s: %s",
+		    port->name, port->device, error->text);
+}
+
+int ports_open(struct daemon *daemon, struct config_errors *errors)
+{
+	bool failed = false;
+
+	for (uint16_t i = 0; i < daemon->port_count; i++) {
+		struct port_state *state = &daemon->port[i];
+		struct io_error error = {""};
+
+		if (open_device(daemon, i, &error) != 0) {
+			open_failed(daemon, i, &error, errors);
+			state->io = NULL;
+			failed = true;
+			continue;
+		}
+		if (error.text[0] != '\0')
+			events_add(daemon->events, EVENT_WARNING, i, "port %s: %s",
+				   daemon->config->ports[i].name, error.text);
+		if (state->io->ops->link(state->io, &state->device) == 0)
+			state->link_up = state->device.up;
+		daemon->links_polled = daemon->links_polled || state->ifindex == 0;
+	}
+	if (failed)
+		ports_close(daemon);
+	return failed ? -EIO : 0;
+}
+
+void ports_close(struct daemon *daemon)
+{
+	for (uint16_t i = 0; i < daemon->port_count; i++) {
+		port_io_close(daemon->port[i].io);
+		daemon->port[i].io = NULL;
+	}
+}
+
+/* Look at a link; note and tell when it has changed. */
+static void port_update(struct daemon *daemon, uint16_t index, bool deleted)
+{
+	struct port_state *state = &daemon->port[index];
+	const struct config_port *port = &daemon->config->ports[index];
+	struct port_io_link link = {0};
+	bool gone = deleted || state->io->ops->link(state->io, &link) == -ENODEV;
+	bool up = !gone && link.up;
+	bool rate_changed = !gone && link.speed_bps != state->device.speed_bps;
+	bool up_changed = up != state->link_up, gone_now = gone && !state->gone;
+	struct apply_port described;
+
+	if (!up_changed && !rate_changed && !gone_now)
+		return;
+	state->device = link;
+	ports_describe(port, &link, &described);
+	state->gone = state->gone || gone;
+	state->link_up = up;
+	if (up_changed) {
+		state->link_changes++;
+		state->link_changed_ns = realtime_ns();
+	}
+	if (gone_now)
+		events_add(daemon->events, EVENT_DEVICE_GONE, index,
+			   "port %s: its device %s is gone; restart the leaf when it is back",
+			   port->name, port->device);
+	else if (up_changed && up)
+		events_add(daemon->events, EVENT_LINK_UP, index, "port %s: link up, %.6g Gb/s",
+			   port->name, (double)described.rate_bps / 1e9);
+	else if (up_changed)
+		events_add(daemon->events, EVENT_LINK_DOWN, index, "port %s: link down",
+			   port->name);
+	publish_soon(daemon, monotonic_ns());
+	interfaces_update_carriers(daemon);
+}
+
+void ports_link_event(struct daemon *daemon, const struct netlink_link *link)
+{
+	for (uint16_t i = 0; i < daemon->port_count; i++)
+		if (daemon->port[i].ifindex == link->ifindex && !daemon->port[i].gone)
+			port_update(daemon, i, link->deleted);
+}
+
+void ports_poll_links(struct daemon *daemon)
+{
+	for (uint16_t i = 0; i < daemon->port_count; i++)
+		if (daemon->port[i].ifindex == 0 && !daemon->port[i].gone)
+			port_update(daemon, i, false);
+}
+
+void ports_tick(struct daemon *daemon, uint64_t now_ns)
+{
+	for (uint16_t i = 0; i < daemon->port_count; i++) {
+		struct port_state *state = &daemon->port[i];
+		const struct config_port *port = &daemon->config->ports[i];
+		struct port_io_stats stats;
+		uint64_t superframes, drops;
+
+		state->io->ops->stats(state->io, &stats);
+		superframes = stats.rx_superframes;
+		drops = stats.rx_superframe_drops;
+		if (superframes == state->superframes ||
+		    (state->superframes_told_ns != 0 &&
+		     now_ns - state->superframes_told_ns < ADVICE_NS))
+			continue;
+		state->superframes = superframes;
+		state->superframes_told_ns = now_ns;
+		events_add(daemon->events, EVENT_SUPERFRAMES, i,
+			   "port %s: %llu frames longer than its MTU from the peer's segmentation "
+			   "offload were cut up, %llu dropped; switch it off on the peer of %s: "
+			   "ethtool -K PEER tso off gso off",
+			   port->name, (unsigned long long)(superframes - drops),
+			   (unsigned long long)drops, port->device);
+	}
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * publish - snapshots: built from config, links and neighbours; put in force; freed when quiet.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_errno.h>
+
+#include "control/state.h"
+#include "dataplane/fib.h"
+
+struct fib *publish_fib(struct daemon *daemon, const struct config *config)
+{
+	uint32_t routes = apply_routes_max(config);
+	char name[20];
+	struct fib *fib = NULL;
+
+	(void)snprintf(name, sizeof(name), "leaf%llu", (unsigned long long)daemon->fibs_made++);
+	/* A flat table is 64 MB, twice during a reload: where hugepages say that memory is no issue. */
+	if (daemon->hugepages)
+		fib = fib_create(name, FIB_DIR24_8, routes, -1);
+	return fib != NULL ? fib : fib_create(name, FIB_COMPACT, routes, -1);
+}
+
+struct snapshot *publish_build(struct daemon *daemon, const struct config *config,
+			       const struct interfaces *interfaces, struct fib *fib, bool filled)
+{
+	struct apply_port *ports = calloc(daemon->port_count, sizeof(*ports));
+	uint32_t known = neighbours_count(daemon->neighbours);
+	struct apply_neighbour *list = calloc(known + 1, sizeof(*list));
+	struct apply_state state = {
+		.port = ports,
+		.neighbour = list,
+		.packets_max = daemon->memory.buffer_count,
+		.hash_seed = daemon->hash_seed,
+	};
+	struct snapshot *snapshot = NULL;
+
+	if (ports == NULL || list == NULL) {
+		rte_errno = ENOMEM;
+		goto out;
+	}
+	ports_apply(daemon, config, ports);
+	for (uint32_t i = 0; i < known; i++) {
+		const struct neighbour_entry *entry = neighbours_entry(daemon->neighbours, i);
+		uint16_t interface = interfaces_by_ifindex(interfaces, entry->ifindex);
+		struct apply_neighbour *neighbour = &list[state.neighbour_count];
+
+		if (!entry->resolved || interface == INTERFACE_NONE)
+			continue;
+		neighbour->address = entry->address;
+		neighbour->interface = interface;
+		memcpy(neighbour->mac, entry->mac, sizeof(neighbour->mac));
+		state.neighbour_count++;
+	}
+	snapshot = apply_snapshot(config, &state, fib, filled);
+	if (snapshot != NULL)
+		snapshot->generation = ++daemon->generation;
+out:
+	free(ports);
+	free(list);
+	return snapshot;
+}
+
+bool publish_retire(struct daemon *daemon)
+{
+	uint32_t done = 0;
+
+	/* In order of their tokens: the first that isn't quiet ends it. */
+	while (done < daemon->retired_count &&
+	       leaf_quiet(daemon->leaf, daemon->retired[done].token)) {
+		snapshot_free(daemon->retired[done].snapshot);
+		fib_free(daemon->retired[done].fib);
+		done++;
+	}
+	daemon->retired_count -= done;
+	memmove(daemon->retired, daemon->retired + done,
+		daemon->retired_count * sizeof(daemon->retired[0]));
+	return daemon->retired_count > 0;
+}
+
+void publish_commit(struct daemon *daemon, struct snapshot *snapshot, struct fib *fib_before)
+{
+	uint64_t token;
+	const struct snapshot *before = leaf_publish(daemon->leaf, snapshot, &token);
+
+	daemon->snapshot = snapshot;
+	if (before != NULL)
+		daemon->retired[daemon->retired_count++] =
+			(struct retired){before, fib_before, token};
+	if (daemon->workers_run)
+		lcores_wake_all(daemon->lcores);
+}
+
+void publish_soon(struct daemon *daemon, uint64_t now_ns)
+{
+	if (daemon->publish_due_ns == UINT64_MAX)
+		daemon->publish_due_ns = now_ns + PUBLISH_DELAY_NS;
+}
+
+void publish_run(struct daemon *daemon, uint64_t now_ns)
+{
+	struct snapshot *snapshot;
+
+	if (now_ns < daemon->publish_due_ns)
+		return;
+	if (daemon->retired_count == RETIRED_MAX) {
+		daemon->publish_due_ns = now_ns + PUBLISH_DELAY_NS;
+		return;
+	}
+	daemon->publish_due_ns = UINT64_MAX;
+	snapshot = publish_build(daemon, daemon->config, &daemon->interfaces, daemon->fib, true);
+	if (snapshot == NULL) {
+		events_add(daemon->events, EVENT_WARNING, EVENT_PORT_NONE,
+			   "changes of links and neighbours wait: %s", rte_strerror(rte_errno));
+		daemon->publish_due_ns = now_ns + S_NS;
+		return;
+	}
+	publish_commit(daemon, snapshot, NULL);
+	punt_release(daemon);
+}
+
+void publish_end(struct daemon *daemon)
+{
+	for (uint32_t i = 0; i < daemon->retired_count; i++) {
+		snapshot_free(daemon->retired[i].snapshot);
+		fib_free(daemon->retired[i].fib);
+	}
+	daemon->retired_count = 0;
+	if (daemon->snapshot != NULL)
+		snapshot_free(daemon->snapshot);
+	daemon->snapshot = NULL;
+	fib_free(daemon->fib);
+	daemon->fib = NULL;
+}
