@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rte_branch_prediction.h>
+
 #include "dataplane/units.h"
 
 struct rte_mbuf;
