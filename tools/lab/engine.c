@@ -7,7 +7,7 @@
 
 #include "tools/lab/allocate.h"
 
-#define SLOT_PS	  (UINT64_C(1) << ENGINE_SLOT_SHIFT)
+#define SLOT_PS   (UINT64_C(1) << ENGINE_SLOT_SHIFT)
 #define SLOT_MASK (ENGINE_SLOT_COUNT - 1)
 #define SLOT_NONE UINT32_MAX
 

@@ -90,11 +90,11 @@ struct engine_heap {
 struct engine {
 	uint64_t now_ps;
 	uint64_t start_ps;
-	uint64_t slot_ps;	      /* start of the current slot, a multiple of 256 ps */
+	uint64_t slot_ps;             /* start of the current slot, a multiple of 256 ps */
 	struct engine_event *current; /* rest of the current slot, in order */
 	uint64_t sequence;
 	uint64_t events; /* taken */
-	uint64_t runs;	 /* of nodes */
+	uint64_t runs;   /* of nodes */
 	uint32_t node_count;
 	uint32_t repeats;  /* runs since time last passed */
 	struct node *last; /* the node that ran last */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tools/lab/host.h"
+#include "tools/lab/topology.h"
 
 void flow_init(struct flow *flow, uint32_t id, const struct flow_params *params)
 {
@@ -36,38 +37,19 @@ uint64_t flow_packets(uint64_t bytes, uint32_t payload_bytes)
 	return bytes / FLOW_MESSAGE_BYTES * packets + (rest + payload_bytes - 1) / payload_bytes;
 }
 
-/* Of one message. */
-static uint64_t message_wire_bytes(const struct flow *flow, uint32_t bytes)
+void flow_train(const struct flow *flow, struct topology_train *train)
 {
 	uint32_t payload = flow->params.payload_bytes, overhead = flow->params.overhead_bytes;
-	uint32_t middle, last;
+	uint64_t messages = (flow->params.bytes + FLOW_MESSAGE_BYTES - 1) / FLOW_MESSAGE_BYTES;
+	uint32_t message = (uint32_t)(flow->params.bytes - (messages - 1) * FLOW_MESSAGE_BYTES);
+	uint32_t last = message % payload != 0 ? message % payload : payload;
+	bool only = message <= payload;
 
-	if (bytes == 0)
-		return 0;
-	if (bytes <= payload)
-		return frame_length(&flow->template, FRAME_WRITE_ONLY, bytes) + overhead;
-	last = bytes % payload != 0 ? bytes % payload : payload;
-	middle = (bytes - last) / payload - 1;
-	return frame_length(&flow->template, FRAME_WRITE_FIRST, payload) + overhead +
-	       (uint64_t)middle *
-		       (frame_length(&flow->template, FRAME_WRITE_MIDDLE, payload) + overhead) +
-	       frame_length(&flow->template, FRAME_WRITE_LAST, last) + overhead;
-}
-
-uint64_t flow_wire_bytes(const struct flow *flow)
-{
-	uint64_t bytes = flow->params.bytes;
-
-	return bytes / FLOW_MESSAGE_BYTES * message_wire_bytes(flow, FLOW_MESSAGE_BYTES) +
-	       message_wire_bytes(flow, (uint32_t)(bytes % FLOW_MESSAGE_BYTES));
-}
-
-uint32_t flow_frame_wire_bytes(const struct flow *flow)
-{
-	uint32_t payload = flow->params.payload_bytes;
-
-	if (flow->params.bytes != 0 && flow->params.bytes < payload)
-		payload = (uint32_t)flow->params.bytes;
-	return frame_length(&flow->template, FRAME_WRITE_FIRST, payload) +
-	       flow->params.overhead_bytes;
+	train->count = flow_packets(flow->params.bytes, payload);
+	train->frame_bytes = frame_length(&flow->template, FRAME_WRITE_MIDDLE, payload) + overhead;
+	train->last_bytes =
+		frame_length(&flow->template, only ? FRAME_WRITE_ONLY : FRAME_WRITE_LAST, last) +
+		overhead;
+	/* The first packet of each message is longer. */
+	train->extra_bytes = (only ? messages - 1 : messages) * FRAME_RETH_BYTES;
 }

@@ -26,19 +26,19 @@
 
 /* Receivers know a flow by its queue pair: FLOW_QUEUE_PAIR + id. 0 and 1 are special. */
 #define FLOW_QUEUE_PAIR 16
-#define FLOW_COUNT_MAX	((1u << 24) - FLOW_QUEUE_PAIR)
+#define FLOW_COUNT_MAX  ((1u << 24) - FLOW_QUEUE_PAIR)
 
 struct host;
 
 struct flow_params {
 	const char *name; /* kept by the caller */
 	struct host *source, *destination;
-	uint64_t bytes;	   /* of payload; 0: without end */
+	uint64_t bytes;    /* of payload; 0: without end */
 	uint64_t rate_bps; /* on the wire */
 	uint64_t start_ps; /* when the first packet is due */
 	uint64_t stop_ps;  /* with stops: no packet is sent from then on */
 	bool stops;
-	uint32_t payload_bytes;	 /* per packet at most: RDMA MTU, or what the flow asked for */
+	uint32_t payload_bytes;  /* per packet at most: RDMA MTU, or what the flow asked for */
 	uint32_t overhead_bytes; /* of the host's link */
 	uint8_t tos;
 	uint16_t source_port;
@@ -48,7 +48,7 @@ struct flow_params {
 struct flow {
 	/* Sender. */
 	alignas(64) uint64_t due_ps; /* of the next packet */
-	uint64_t bytes_left;	     /* UINT64_MAX without an end */
+	uint64_t bytes_left;         /* UINT64_MAX without an end */
 	struct wire_rate pace;
 	uint32_t message_left;
 	uint32_t psn;
@@ -70,10 +70,10 @@ struct flow {
 /** @param id its index among all flows, below FLOW_COUNT_MAX */
 void flow_init(struct flow *flow, uint32_t id, const struct flow_params *params);
 
-/** Bytes on the wire, overhead included, that a whole flow of `bytes` of payload takes. */
-uint64_t flow_wire_bytes(const struct flow *flow);
-/** Of its longest frame, overhead included. */
-uint32_t flow_frame_wire_bytes(const struct flow *flow);
+struct topology_train;
+
+/** What a flow with an end puts on the wire. */
+void flow_train(const struct flow *flow, struct topology_train *train);
 /** Packets that it needs. */
 uint64_t flow_packets(uint64_t bytes, uint32_t payload_bytes);
 

@@ -20,11 +20,11 @@
 struct rte_mbuf;
 struct rte_mempool;
 
-#define FRAME_BTH_BYTES	 12
+#define FRAME_BTH_BYTES  12
 #define FRAME_RETH_BYTES 16
 #define FRAME_ICRC_BYTES 4
-#define FRAME_UDP_PORT	 4791
-#define FRAME_PSN_MASK	 0xFFFFFFu
+#define FRAME_UDP_PORT   4791
+#define FRAME_PSN_MASK   0xFFFFFFu
 
 /* Ethernet, IPv6, UDP, BTH, RETH, time stamp: what a buffer must hold, rounded up. */
 #define FRAME_REAL_BYTES_MAX 128
@@ -46,9 +46,9 @@ enum frame_opcode {
 struct frame_path {
 	uint8_t source_mac[6];
 	uint8_t destination_mac[6]; /* next hop: the other host, or the router */
-	uint8_t family;		    /* 4 or 6 */
-	uint8_t tos;		    /* DSCP << 2 | ECN */
-	uint16_t vlan;		    /* 0: untagged */
+	uint8_t family;             /* 4 or 6 */
+	uint8_t tos;                /* DSCP << 2 | ECN */
+	uint16_t vlan;              /* 0: untagged */
 	uint8_t pcp;
 	uint8_t source_ip[16], destination_ip[16];
 	uint16_t source_port; /* entropy for the fabric's hashes */
@@ -73,7 +73,7 @@ struct frame_packet {
 	uint32_t psn;
 	uint32_t payload_bytes; /* 0..MTU */
 	uint32_t message_bytes; /* in a RETH */
-	uint64_t stamp_ps;	/* stored in the payload when it has eight bytes */
+	uint64_t stamp_ps;      /* stored in the payload when it has eight bytes */
 };
 
 /** Build a frame. Hot. @return NULL when the pool is empty */

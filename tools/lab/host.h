@@ -24,9 +24,9 @@ struct rte_mempool;
 struct traffic {
 	struct flow *flows; /* [flow_count] */
 	uint32_t flow_count;
-	uint32_t flows_open;	  /* with an end that hasn't been reached */
+	uint32_t flows_open;      /* with an end that hasn't been reached */
 	struct histogram latency; /* ns, of every packet with a stamp */
-	uint64_t pool_empty;	  /* packets that couldn't be sent in time for want of a buffer */
+	uint64_t pool_empty;      /* packets that couldn't be sent in time for want of a buffer */
 };
 
 struct host_params {

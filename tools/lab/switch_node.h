@@ -29,7 +29,7 @@ struct switch_params {
 	uint16_t worker_count;
 	struct rte_mempool *pool;
 	struct queue_pool *queue_pool; /* one for all switches */
-	uint32_t packets_max;	       /* in this leaf at most */
+	uint32_t packets_max;          /* in this leaf at most */
 	uint32_t fdb_entries;
 	uint64_t seed;
 	const uint8_t *mac; /* of all its ports */

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/lab/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/lab/allocate.h"
+
+#define BAR_CELLS    40
+#define FLOWS_SHOWN  20
+#define QUEUES_SHOWN 5
+
+static int64_t integer(json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+static double real(json_t *object, const char *key)
+{
+	return json_real_value(json_object_get(object, key));
+}
+
+static const char *text(json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value == NULL ? "" : value;
+}
+
+/* 1234567 ns as 1.23 ms. */
+static const char *time_text(int64_t ns, char *buffer, size_t size)
+{
+	if (ns < 1000)
+		snprintf(buffer, size, "%" PRId64 " ns", ns);
+	else if (ns < 1000000)
+		snprintf(buffer, size, "%.2f us", (double)ns / 1e3);
+	else if (ns < 1000000000)
+		snprintf(buffer, size, "%.3f ms", (double)ns / 1e6);
+	else
+		snprintf(buffer, size, "%.3f s", (double)ns / 1e9);
+	return buffer;
+}
+
+static void print_flows(json_t *result, FILE *out)
+{
+	json_t *flows = json_object_get(result, "flows"), *flow;
+	int64_t duration_ns = integer(result, "duration_ns");
+	size_t index;
+
+	if (json_array_size(flows) == 0)
+		return;
+	fprintf(out, "\n%-16s %-14s %-14s %-12s %12s %12s %9s %9s\n", "flow", "from", "to", "class",
+		"received", "time", "slowdown", "Gb/s");
+	json_array_foreach(flows, index, flow)
+	{
+		json_t *fct = json_object_get(flow, "fct_ns");
+		int64_t time_ns = fct != NULL ? json_integer_value(fct)
+					      : duration_ns - integer(flow, "start_ns");
+		double gbps = time_ns <= 0 ? 0
+					   : (double)integer(flow, "received_bytes") * 8 /
+						     (double)time_ns;
+		char time[32], slowdown[32] = "-";
+
+		if (index == FLOWS_SHOWN) {
+			fprintf(out, "... and %zu more\n", json_array_size(flows) - index);
+			break;
+		}
+		if (fct != NULL)
+			snprintf(slowdown, sizeof(slowdown), "%.3f", real(flow, "slowdown"));
+		fprintf(out, "%-16s %-14s %-14s %-12s %12" PRId64 " %12s %9s %9.3f\n",
+			text(flow, "name"), text(flow, "src"), text(flow, "dst"),
+			text(flow, "class"), integer(flow, "received_bytes"),
+			fct == NULL ? "unfinished" : time_text(time_ns, time, sizeof(time)),
+			slowdown, gbps);
+	}
+}
+
+static void print_queues(json_t *result, FILE *out)
+{
+	json_t *links = json_object_get(result, "links"), *link;
+	json_t *top[QUEUES_SHOWN] = {NULL};
+	size_t index;
+
+	json_array_foreach(links, index, link)
+	{
+		/* Insert where it belongs; the first of equals stays first. */
+		for (size_t i = 0; i < QUEUES_SHOWN; i++) {
+			json_t *next = top[i];
+
+			if (next != NULL &&
+			    integer(next, "queue_max_bytes") >= integer(link, "queue_max_bytes"))
+				continue;
+			top[i] = link;
+			if (next == NULL)
+				break;
+			link = next;
+		}
+	}
+	fprintf(out, "\n%-32s %12s %14s %14s\n", "link", "utilisation", "queue max", "queue mean");
+	for (size_t i = 0; i < QUEUES_SHOWN && top[i] != NULL; i++)
+		fprintf(out, "%-32s %11.2f%% %14" PRId64 " %14" PRId64 "\n",
+			text(top[i], "direction"), 100 * real(top[i], "utilisation"),
+			integer(top[i], "queue_max_bytes"), integer(top[i], "queue_mean_bytes"));
+}
+
+static void print_drops(json_t *result, FILE *out)
+{
+	json_t *value;
+	const char *reason;
+
+	fprintf(out, "\nlossless drops: %" PRId64 "\n", integer(result, "lossless_drops"));
+	json_object_foreach(json_object_get(result, "drops"), reason, value)
+	{
+		if (json_integer_value(value) != 0)
+			fprintf(out, "drops, %s: %" PRId64 "\n", reason,
+				(int64_t)json_integer_value(value));
+	}
+}
+
+void report_print(json_t *result, FILE *out)
+{
+	json_t *latency = json_object_get(result, "latency_ns");
+	double wall = real(result, "wall_seconds");
+	int64_t hops = integer(result, "packet_hops");
+	char duration[32], p50[32], p99[32], max[32];
+
+	fprintf(out, "%s, seed %" PRId64 ": %s of virtual time\n", text(result, "scenario"),
+		integer(result, "seed"),
+		time_text(integer(result, "duration_ns"), duration, sizeof(duration)));
+	print_flows(result, out);
+	print_queues(result, out);
+	print_drops(result, out);
+	fprintf(out, "latency: p50 %s, p99 %s, max %s\n",
+		time_text(integer(latency, "p50"), p50, sizeof(p50)),
+		time_text(integer(latency, "p99"), p99, sizeof(p99)),
+		time_text(integer(latency, "max"), max, sizeof(max)));
+	fprintf(out, "%" PRId64 " packet-hops in %.3f s: %.2f million per second\n", hops, wall,
+		wall > 0 ? (double)hops / wall / 1e6 : 0.0);
+	fprintf(out, "digest %s\n", text(result, "digest"));
+}
+
+/* Everything must have reached the disk: a full one says so late. */
+static int finish(FILE *file, const char *path)
+{
+	int result = 0;
+
+	if (ferror(file) || fflush(file) != 0 || (file != stdout && fsync(fileno(file)) != 0))
+		result = errno != 0 ? -errno : -EIO;
+	if (file != stdout && fclose(file) != 0 && result == 0)
+		result = -errno;
+	if (result != 0)
+		fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(-result));
+	return result;
+}
+
+static int dump(json_t *result, FILE *file)
+{
+	errno = 0;
+	if (json_dumpf(result, file, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0)
+		return errno != 0 ? -errno : -EIO;
+	fputc('\n', file);
+	return 0;
+}
+
+int report_write_json(json_t *result, const char *path)
+{
+	char *temporary;
+	FILE *file;
+	int status, error;
+
+	if (strcmp(path, "-") == 0) {
+		(void)dump(result, stdout);
+		return finish(stdout, "the result to standard output");
+	}
+	temporary = allocate_text("%s.%ld.tmp", path, (long)getpid());
+	file = fopen(temporary, "wxe");
+	if (file == NULL) {
+		status = -errno;
+		fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(-status));
+		free(temporary);
+		return status;
+	}
+	error = dump(result, file);
+	status = finish(file, path);
+	if (status == 0 && error != 0) {
+		fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(-error));
+		status = error;
+	}
+	if (status == 0 && rename(temporary, path) != 0) {
+		status = -errno;
+		fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(-status));
+	}
+	if (status != 0)
+		(void)unlink(temporary);
+	free(temporary);
+	return status;
+}
+
+void report_progress(uint32_t ppm)
+{
+	static uint32_t shown = UINT32_MAX;
+	uint32_t percent = ppm / 10000;
+	char bar[BAR_CELLS + 1];
+
+	if (percent == shown)
+		return;
+	shown = percent;
+	for (uint32_t i = 0; i < BAR_CELLS; i++)
+		bar[i] = i < percent * BAR_CELLS / 100 ? '#' : '.';
+	bar[BAR_CELLS] = '\0';
+	fprintf(stderr, "\r[%s] %3u%%", bar, percent);
+}
+
+void report_progress_end(void)
+{
+	fprintf(stderr, "\r%*s\r", BAR_CELLS + 8, "");
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataplane/drop.h"
+#include "tools/lab/allocate.h"
+#include "tools/lab/simulation.h"
+
+#define PPM 1000000
+
+/* The four figures of a distribution, in order of the contract. */
+static const struct {
+	const char *key;
+	uint32_t ppm;
+} percentiles[] = {{"p50", 500000}, {"p99", 990000}, {"p999", 999000}, {"max", PPM}};
+
+#define PERCENTILES (sizeof(percentiles) / sizeof(percentiles[0]))
+
+static void set_integer(json_t *object, const char *key, uint64_t value)
+{
+	json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+/* A share or ratio, computed in integers to a millionth. */
+static void set_ratio(json_t *object, const char *key, uint64_t part, uint64_t whole)
+{
+	unsigned __int128 ppm = whole == 0 ? 0 : (unsigned __int128)part * PPM / whole;
+
+	json_object_set_new(object, key, json_real((double)(uint64_t)ppm / PPM));
+}
+
+/* --- flows --- */
+
+struct flow_figures {
+	uint64_t fct_ps, ideal_ps;
+};
+
+static void flow_figures(const struct simulation *simulation, const struct flow *flow,
+			 struct flow_figures *figures)
+{
+	const struct scenario *scenario = simulation->scenario;
+	const struct topology *topology = scenario->topology;
+	const struct scenario_flow *from = &scenario->flows[flow->id];
+	struct topology_train train;
+
+	memset(figures, 0, sizeof(*figures));
+	if (flow->params.bytes == 0)
+		return;
+	flow_train(flow, &train);
+	figures->ideal_ps = topology_ideal_ps(topology, topology->hosts[from->source],
+					      topology->hosts[from->destination], &train);
+	if (flow->finished)
+		figures->fct_ps = flow->finished_ps - flow->params.start_ps;
+}
+
+static const char *class_name(const struct scenario *scenario, uint8_t priority)
+{
+	for (uint32_t i = 0; i < scenario->config.class_count; i++)
+		if (scenario->config.classes[i].priority == priority)
+			return scenario->config.classes[i].name;
+	return "";
+}
+
+static json_t *flow_result(const struct simulation *simulation, const struct flow *flow,
+			   const struct flow_figures *figures)
+{
+	const struct scenario *scenario = simulation->scenario;
+	const struct scenario_flow *from = &scenario->flows[flow->id];
+	json_t *object = json_object();
+
+	set_integer(object, "id", flow->id);
+	json_object_set_new(object, "name", json_string(flow->params.name));
+	json_object_set_new(object, "src", json_string(flow->params.source->params.name));
+	json_object_set_new(object, "dst", json_string(flow->params.destination->params.name));
+	json_object_set_new(object, "class", json_string(class_name(scenario, from->priority)));
+	set_integer(object, "bytes", flow->params.bytes);
+	set_integer(object, "sent_bytes", flow->sent_bytes);
+	set_integer(object, "received_bytes", flow->received_bytes);
+	set_integer(object, "out_of_order", flow->out_of_order);
+	set_integer(object, "latency_max_ns", flow->latency_max_ps / PS_PER_NS);
+	set_integer(object, "start_ns", from->start_ps / PS_PER_NS);
+	if (flow->params.bytes == 0)
+		return object;
+	set_integer(object, "ideal_ns", figures->ideal_ps / PS_PER_NS);
+	if (!flow->finished)
+		return object;
+	set_integer(object, "fct_ns", figures->fct_ps / PS_PER_NS);
+	set_ratio(object, "slowdown", figures->fct_ps, figures->ideal_ps);
+	return object;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Nearest rank: the smallest value that at least this share is not above. */
+static uint64_t percentile(const uint64_t *sorted, uint64_t count, uint32_t ppm)
+{
+	uint64_t rank = (uint64_t)(((unsigned __int128)count * ppm + PPM - 1) / PPM);
+
+	return count == 0 ? 0 : sorted[rank == 0 ? 0 : rank - 1];
+}
+
+static void flows_result(const struct simulation *simulation, json_t *result)
+{
+	const struct traffic *traffic = &simulation->fabric->traffic;
+	json_t *flows = json_array(), *slowdowns = json_object(), *times = json_object();
+	uint64_t *slowdown = allocate(traffic->flow_count * sizeof(*slowdown));
+	uint64_t *time_ns = allocate(traffic->flow_count * sizeof(*time_ns));
+	uint64_t finished = 0;
+
+	for (uint32_t i = 0; i < traffic->flow_count; i++) {
+		const struct flow *flow = &traffic->flows[i];
+		struct flow_figures figures;
+
+		flow_figures(simulation, flow, &figures);
+		json_array_append_new(flows, flow_result(simulation, flow, &figures));
+		if (!flow->finished)
+			continue;
+		slowdown[finished] =
+			(uint64_t)((unsigned __int128)figures.fct_ps * PPM / figures.ideal_ps);
+		time_ns[finished++] = figures.fct_ps / PS_PER_NS;
+	}
+	qsort(slowdown, finished, sizeof(*slowdown), compare);
+	qsort(time_ns, finished, sizeof(*time_ns), compare);
+	for (size_t i = 0; i < PERCENTILES; i++) {
+		set_ratio(slowdowns, percentiles[i].key,
+			  percentile(slowdown, finished, percentiles[i].ppm), PPM);
+		set_integer(times, percentiles[i].key,
+			    percentile(time_ns, finished, percentiles[i].ppm));
+	}
+	set_integer(result, "flows_finished", finished);
+	set_integer(result, "flows_unfinished", traffic->flows_open);
+	json_object_set_new(result, "fct", slowdowns);
+	json_object_set_new(result, "fct_ns", times);
+	free(slowdown);
+	free(time_ns);
+	json_object_set_new(result, "flows", flows);
+}
+
+/* --- switches --- */
+
+static void drops_result(const struct simulation *simulation, json_t *result)
+{
+	const struct fabric *fabric = simulation->fabric;
+	uint64_t reasons[DROP_COUNT] = {0}, lossless = 0;
+	json_t *drops = json_object();
+
+	for (uint32_t i = 0; i < simulation->scenario->topology->switch_count; i++) {
+		const struct switch_node *switch_node = fabric->switches[i];
+
+		for (uint16_t port = 0; port <= switch_node->port_count; port++) {
+			struct port_totals totals;
+
+			leaf_port_totals(switch_node->leaf, port, &totals);
+			for (uint32_t reason = 0; reason < DROP_COUNT; reason++)
+				reasons[reason] += totals.drop[reason];
+			for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
+				struct queue_totals queue;
+
+				leaf_queue_totals(switch_node->leaf, port, p, &queue);
+				if ((switch_node->snapshot->lossless_mask >> p & 1) != 0)
+					lossless += queue.drop_packets;
+			}
+		}
+	}
+	for (uint32_t reason = 0; reason < DROP_COUNT; reason++)
+		set_integer(drops, drop_name((enum drop_reason)reason), reasons[reason]);
+	set_integer(result, "lossless_drops", lossless);
+	json_object_set_new(result, "drops", drops);
+}
+
+static json_t *link_result(const struct simulation *simulation, uint32_t wire)
+{
+	const struct fabric *fabric = simulation->fabric;
+	const struct topology *topology = simulation->scenario->topology;
+	const struct topology_link *link = &topology->links[wire / 2];
+	const struct topology_node *from = &topology->nodes[link->node[wire % 2]];
+	uint64_t samples = simulation->sampler.taken;
+	uint64_t max_bytes = 0;
+	json_t *object = json_object();
+
+	for (uint8_t p = 0; p < PRIORITY_COUNT && !from->host; p++) {
+		struct queue_totals queue;
+
+		leaf_queue_totals(fabric->switches[from->index]->leaf,
+				  (uint16_t)link->port[wire % 2], p, &queue);
+		if (queue.depth_bytes_max > max_bytes)
+			max_bytes = queue.depth_bytes_max;
+	}
+	json_object_set_new(object, "name", json_string(link->name));
+	json_object_set_new(object, "direction", json_string(fabric->wires[wire].name));
+	set_integer(object, "packets", fabric->wires[wire].sent_frames);
+	set_integer(object, "bytes", fabric->wires[wire].sent_bytes);
+	set_ratio(object, "utilisation", wire_busy_ps(&fabric->wires[wire]),
+		  fabric->engine->now_ps - fabric->engine->start_ps);
+	set_integer(object, "queue_max_bytes", max_bytes);
+	set_integer(object, "queue_mean_bytes",
+		    samples == 0 ? 0 : simulation->sampler.depth_bytes[wire] / samples);
+	return object;
+}
+
+json_t *simulation_result(const struct simulation *simulation)
+{
+	const struct fabric *fabric = simulation->fabric;
+	const struct scenario *scenario = simulation->scenario;
+	json_t *result = json_object(), *latency = json_object(), *links = json_array();
+	json_t *conservation = json_object();
+	struct fabric_conservation sum;
+	char digest[24];
+
+	snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)fabric_digest(fabric));
+	json_object_set_new(result, "digest", json_string(digest));
+	json_object_set_new(result, "scenario", json_string(scenario->name));
+	set_integer(result, "seed", scenario->seed);
+	set_integer(result, "duration_ns",
+		    (fabric->engine->now_ps - fabric->engine->start_ps) / PS_PER_NS);
+	set_integer(result, "events", fabric->engine->events);
+	set_integer(result, "packet_hops", fabric_packet_hops(fabric));
+	json_object_set_new(result, "wall_seconds",
+			    json_real((double)(simulation->wall_ns / 1000) / PPM));
+	drops_result(simulation, result);
+	for (size_t i = 0; i < PERCENTILES; i++)
+		set_integer(latency, percentiles[i].key,
+			    histogram_percentile(&fabric->traffic.latency, percentiles[i].ppm));
+	json_object_set_new(result, "latency_ns", latency);
+	flows_result(simulation, result);
+	for (uint32_t i = 0; i < 2 * scenario->topology->link_count; i++)
+		json_array_append_new(links, link_result(simulation, i));
+	json_object_set_new(result, "links", links);
+	fabric_conservation(fabric, &sum);
+	set_integer(conservation, "injected", sum.injected);
+	set_integer(conservation, "copied", sum.copied);
+	set_integer(conservation, "delivered", sum.delivered);
+	set_integer(conservation, "dropped", sum.dropped);
+	set_integer(conservation, "consumed", sum.consumed);
+	set_integer(conservation, "in_flight", sum.in_flight);
+	json_object_set_new(result, "conservation", conservation);
+	return result;
+}

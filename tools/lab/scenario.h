@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * scenario - an experiment: YAML in, a checked fabric and a list of flows out.
+ *
+ * The keys live in one table (scenario_schema.c). What comes out of scenario_load() is complete:
+ * the graph is there with names and addresses, patterns of traffic are resolved to flows with their
+ * random parts drawn from the seed, so that nothing downstream asks the file again. What is wrong
+ * comes out as `FILE:LINE:COLUMN: what, the value, the bound`, many at once.
+ *
+ * Thread: any.
+ */
+#ifndef LAB_SCENARIO_H
+#define LAB_SCENARIO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "config/schema.h"
+#include "tools/lab/topology.h"
+
+enum scenario_fabric_kind { SCENARIO_LEAF_SPINE = 1, SCENARIO_EXPLICIT };
+
+struct scenario_leaf_spine {
+	uint32_t leaves, spines, hosts_per_leaf, uplinks_per_spine;
+	uint64_t host_speed_bps, uplink_speed_bps;
+	uint64_t host_cable_mm, uplink_cable_mm;
+	uint32_t framing_overhead_bytes;
+};
+
+struct scenario_link {
+	char ends[2][CONFIG_NAME_BYTES];
+	uint16_t end_count;
+	uint64_t speed_bps;
+	uint64_t cable_mm;
+	uint64_t delay_ps;
+	bool delay_given;
+};
+
+struct scenario_explicit {
+	char (*nodes)[CONFIG_NAME_BYTES];
+	uint32_t node_count;
+	struct scenario_link *links;
+	uint32_t link_count;
+	uint32_t framing_overhead_bytes;
+};
+
+struct scenario_fabric {
+	enum scenario_fabric_kind kind;
+	struct scenario_leaf_spine leaf_spine;
+	struct scenario_explicit explicit;
+};
+
+enum scenario_traffic_kind { SCENARIO_FLOW = 1, SCENARIO_INCAST, SCENARIO_PERMUTATION };
+
+struct scenario_traffic {
+	enum scenario_traffic_kind kind;
+	char name[CONFIG_NAME_BYTES];
+	char from[CONFIG_NAME_BYTES];
+	char to[CONFIG_NAME_BYTES];
+	uint32_t senders;
+	uint64_t bytes;    /* 0: without end */
+	uint64_t rate_bps; /* 0: line rate */
+	uint64_t start_ps, stop_ps, jitter_ps;
+	bool stop_given, jitter_given, dscp_given, class_given;
+	char class[CONFIG_NAME_BYTES];
+	uint8_t dscp;
+	uint32_t payload_bytes; /* 0: hosts.mtu */
+};
+
+struct scenario_hosts {
+	uint32_t mtu_bytes; /* RDMA MTU: payload of a packet at most */
+};
+
+/* One flow, with everything decided. */
+struct scenario_flow {
+	char name[CONFIG_NAME_BYTES + 16];
+	uint32_t source, destination; /* among the hosts of the topology */
+	uint64_t bytes;
+	uint64_t rate_bps;
+	uint64_t start_ps, stop_ps; /* from the beginning of the run */
+	bool stops;
+	uint32_t payload_bytes;
+	uint8_t dscp;
+	uint8_t priority; /* of its class */
+	uint16_t source_port;
+	uint32_t psn;
+};
+
+struct scenario {
+	char name[CONFIG_NAME_BYTES];
+	uint64_t seed;
+	uint64_t duration_ps;
+	struct scenario_fabric fabric;
+	struct config config; /* only its classes and leaf.memory_bytes mean something */
+	struct scenario_hosts hosts;
+	struct scenario_traffic *traffic;
+	uint32_t traffic_count;
+	char **expects;
+	uint32_t expect_count;
+
+	struct topology *topology;
+	struct scenario_flow *flows;
+	uint32_t flow_count, flow_size;
+
+	char *path;
+	struct config_mark *expect_marks; /* where they stand in the file */
+	struct schema_memory memory;
+};
+
+/* The table of the file's keys, for the reference page. */
+extern const struct schema_table scenario_table;
+
+struct scenario_options {
+	const uint64_t *seed;           /* instead of the file's; NULL: the file's */
+	const char *const *assignments; /* of --set, in order */
+	uint32_t assignment_count;
+};
+
+/**
+ * Read and check a scenario.
+ * @return it, for scenario_free(), or NULL with errors->count >= 1
+ */
+struct scenario *scenario_load(const char *path, const struct scenario_options *options,
+			       struct config_errors *errors);
+/** The same from memory, under the name `path`. */
+struct scenario *scenario_load_string(const char *path, const char *text, size_t size,
+				      const struct scenario_options *options,
+				      struct config_errors *errors);
+void scenario_free(struct scenario *scenario);
+
+/* --- between the files of this module --- */
+
+/** Build the graph. */
+int scenario_build_topology(struct scenario *scenario, struct schema_document *document);
+/** Resolve traffic to flows. */
+int scenario_build_flows(struct scenario *scenario, struct schema_document *document);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * simulation - one run of a scenario, from the first frame to the result.
+ *
+ * Thread: one, after EAL.
+ */
+#ifndef LAB_SIMULATION_H
+#define LAB_SIMULATION_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "tools/lab/fabric.h"
+#include "tools/lab/scenario.h"
+
+/*
+ * Mean queue depths come from this many samples, one at a random time in each of as many equal parts
+ * of the run, so that traffic with a period doesn't fool them.
+ */
+#define SIMULATION_SAMPLES 1000
+
+struct sampler {
+	struct node node;
+	struct fabric *fabric;
+	uint64_t seed;
+	uint64_t part_ps;
+	uint64_t taken;
+	uint64_t *depth_bytes; /* sum over samples, by wire */
+};
+
+struct simulation {
+	const struct scenario *scenario;
+	struct fabric *fabric;
+	struct sampler sampler;
+	uint64_t wall_ns; /* of simulation_run() */
+};
+
+/** As fabric_create(). */
+struct simulation *simulation_create(const struct scenario *scenario, struct rte_mempool *pool,
+				     const struct fabric_options *options);
+void simulation_free(struct simulation *simulation);
+
+/**
+ * Let the scenario's duration pass.
+ * @param progress called now and then with how much of it has, in millionths; may be NULL
+ * @return 0, or -errno with a message on stderr: our own mistake, not the scenario's
+ */
+int simulation_run(struct simulation *simulation, void (*progress)(uint32_t ppm));
+
+/**
+ * The result so far, keys as in CONTRACT.md. Its numbers are integers, or shares and ratios that were
+ * computed in integers to a millionth.
+ */
+json_t *simulation_result(const struct simulation *simulation);
+
+#endif
