@@ -30,7 +30,7 @@ static inline uint32_t balance_hash(const struct parsed *parsed, const uint8_t *
 {
 	uint64_t hash = seed;
 	uint64_t ports = (parsed->flags & PARSED_PORTS) != 0 ? parsed->ports : 0;
-	uint64_t queue_pair = (parsed->flags & PARSED_ROCE) != 0 ? parsed->destination_qp : 0;
+	uint64_t queue_pair = (parsed->flags & PARSED_ROCE) != 0 ? parsed->bth_qp : 0;
 
 	if (parsed->kind == KIND_IPV4) {
 		hash = balance_mix(hash, (uint64_t)parsed->source << 32 | parsed->destination);
@@ -38,7 +38,7 @@ static inline uint32_t balance_hash(const struct parsed *parsed, const uint8_t *
 		for (uint32_t offset = 8; offset < 40; offset += 8)
 			hash = balance_mix(hash, load_u64(ip + offset));
 	}
-	hash = balance_mix(hash, ports << 32 | queue_pair << 8 | parsed->protocol);
+	hash = balance_mix(hash, ports << 32 | (queue_pair ^ parsed->protocol));
 	hash *= UINT64_C(0xD6E8FEB86659FD93);
 	return (uint32_t)(hash >> 32);
 }

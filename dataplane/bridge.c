@@ -6,7 +6,10 @@
  * Its source is learned. Towards the router's MAC in a VLAN with an interface it is routed.
  * Flooded frames leave in a lossy class, as real copies, at a bounded rate.
  */
+#include "dataplane/classify.h"
+#include "dataplane/enqueue.h"
 #include "dataplane/forward.h"
+#include "dataplane/route.h"
 
 /* Sends a frame to a port of a VLAN, with or without tag as the port wants it. */
 void bridge_send(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan,
@@ -22,11 +25,11 @@ void bridge_send(struct worker *worker, struct burst *burst, uint32_t i, uint16_
 		burst_drop(worker, burst, i, DROP_NO_BUFFER);
 		return;
 	}
-	if (unlikely(packet_length(burst->packet[i]) > snapshot->port[egress].frame_bytes_max)) {
+	if (unlikely(burst->parsed[i].length > snapshot->port[egress].frame_bytes_max)) {
 		burst_drop(worker, burst, i, DROP_MTU);
 		return;
 	}
-	burst->egress[i] = egress;
+	enqueue_parsed(worker, burst, i, egress);
 }
 
 static void flood_copy(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan,
@@ -49,17 +52,17 @@ static void flood_copy(struct worker *worker, struct burst *burst, uint32_t i, u
 		packet_drop(worker, copy, DROP_NO_BUFFER);
 		return;
 	}
-	if (packet_length(copy) > burst->snapshot->port[egress].frame_bytes_max) {
+	if (parsed.length > burst->snapshot->port[egress].frame_bytes_max) {
 		packet_drop(worker, copy, DROP_MTU);
 		return;
 	}
-	enqueue_one(worker, copy, egress,
-		    (struct packet_meta){
-			    .cost_bytes = (uint16_t)packet_length(copy),
-			    .priority = burst->priority[i],
-			    .flags = parsed.kind & KIND_IP_MASK,
-			    .l3_offset = parsed.l3_offset,
-		    });
+	enqueue(worker, copy, egress,
+		(struct packet_meta){
+			.flags = parsed.kind,
+			.l3_offset = parsed.l3_offset,
+			.priority = burst->priority[i],
+			.cost_bytes = parsed.length,
+		});
 }
 
 void bridge_flood(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan)
@@ -146,17 +149,21 @@ static void bridge_to_router(struct worker *worker, struct burst *burst, uint32_
 void bridge_burst(struct worker *worker, struct burst *burst, uint32_t packets)
 {
 	const struct snapshot *snapshot = burst->snapshot;
-	uint16_t native_vlan = snapshot->port[burst->port].native_vlan;
+	const struct port_table *port = &snapshot->port[burst->port];
 	uint64_t router_mac = load_mac(snapshot->router_mac);
-	uint32_t routed = 0;
+	bool by_dscp = classify_by_dscp(port);
+	struct class_run run = {0};
+	struct route_batch batch = {0};
 
 	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(rest);
 		const struct parsed *parsed = &burst->parsed[i];
 		const uint8_t *frame = packet_data(burst->packet[i]);
-		uint16_t vlan = parsed->vlan != 0 ? parsed->vlan : native_vlan;
+		uint16_t tag = parsed_vlan(parsed), vlan = tag != 0 ? tag : port->native_vlan;
 		const struct vlan_table *table = &snapshot->vlan[snapshot->vlan_index[vlan]];
 
+		if (unlikely(!classify(worker, burst, i, port, by_dscp, &run)))
+			continue;
 		if (unlikely(parsed->kind == KIND_MAC_CONTROL)) {
 			burst_consume(worker, burst, i);
 			continue;
@@ -169,9 +176,10 @@ void bridge_burst(struct worker *worker, struct burst *burst, uint32_t packets)
 		if (load_mac(frame) != router_mac || table->interface == INTERFACE_NONE)
 			bridge_deliver(worker, burst, i, vlan);
 		else if (likely((parsed->kind & KIND_IP_MASK) != 0))
-			routed |= UINT32_C(1) << i;
+			route_add(worker, burst, i, &batch);
 		else
 			bridge_to_router(worker, burst, i, table->interface);
 	}
-	route_burst(worker, burst, routed);
+	class_run_end(worker, burst->port, &run);
+	route_batch(worker, burst, &batch);
 }

@@ -34,8 +34,8 @@
 #define QUEUE_COUNTERS(X)                                            \
 	X(rx_packets, "packets", "frames received in this priority") \
 	X(rx_bytes, "bytes", "bytes received in this priority")      \
-	X(tx_packets, "packets", "frames sent from this queue")      \
-	X(tx_bytes, "bytes", "bytes sent from this queue")           \
+	X(tx_packets, "packets", "frames scheduled from this queue to the wire")      \
+	X(tx_bytes, "bytes", "bytes scheduled from this queue to the wire")           \
 	X(drop_packets, "packets", "frames refused by this queue")   \
 	X(drop_bytes, "bytes", "bytes refused by this queue")
 

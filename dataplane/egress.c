@@ -6,11 +6,15 @@
 /* Rounds of round robin in which nobody came out of debt before we compute how many it takes. */
 #define DWRR_VISITS_MAX 16
 
-/* What a run sent, per priority; counted once the device has taken it. */
-struct sent {
-	uint8_t mask;
-	uint32_t packets[PRIORITY_COUNT];
-	uint32_t bytes[PRIORITY_COUNT];
+/* One run over a port's queues. */
+struct run {
+	uint64_t now_ps;
+	uint64_t limit_ps; /* frames may start until then */
+	uint64_t free_ps;  /* when the wire is free after what was taken */
+	struct wire_rate rate;
+	uint32_t count;
+	uint32_t bytes;
+	struct rte_mbuf *packet[BURST_COUNT_MAX];
 };
 
 void egress_init(struct egress_port *egress)
@@ -50,6 +54,8 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 	egress->shaped = 0;
 	egress->held = 0;
 	if (!egress->up) {
+		for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+			leaf_queue(worker->leaf, port, p)->bytes_max = 0; /* admits nothing */
 		egress_flush(worker, port, DROP_LINK_DOWN);
 		return;
 	}
@@ -63,7 +69,7 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 		uint64_t shaped_bps = class->max_rate_bps;
 
 		/* A priority without a class may still hold packets of one that it had. */
-		queue->quantum_bytes = class->strict		   ? 0
+		queue->quantum_bytes = class->strict               ? 0
 				       : class->quantum_bytes != 0 ? class->quantum_bytes
 								   : SCHEDULE_QUANTUM_BYTES;
 		queue->bytes_max = snapshot->queue_bytes_max[p];
@@ -78,9 +84,10 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 			shaper_configure(&egress->shaper[p], shaped_bps, now_ps);
 		}
 	}
-	egress->blocked = false;
-	if (egress->active != 0 || egress->staged != 0)
+	if (egress->active != 0 || egress->staged != 0) {
+		egress->pending = true;
 		port_bits_set(&worker->tx_ready, port);
+	}
 }
 
 static void flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
@@ -93,11 +100,13 @@ static void flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
 	for (uint32_t i = 0; i < staging->count[priority]; i++)
 		packet_drop(worker, staging->packet[priority][i], reason);
 	staging->count[priority] = 0;
-	while (queue_depth_packets(queue) != 0) {
-		struct rte_mbuf *packet = queue_first(queue);
+	if (queue_depth_packets(queue) != 0) {
+		struct queue_reader reader = queue_read(queue);
+		uint32_t bytes = queue_depth_bytes(queue);
 
-		queue_pop(queue, worker->queue_pool, packet_length(packet));
-		packet_drop(worker, packet, reason);
+		while (reader.left != 0)
+			packet_drop(worker, queue_read_next(&reader, worker->queue_pool), reason);
+		queue_read_end(queue, &reader, bytes);
 	}
 	queue->deficit_bytes = 0;
 }
@@ -110,46 +119,47 @@ void egress_flush(struct worker *worker, uint16_t port, enum drop_reason reason)
 		flush_queue(worker, port, p, reason);
 	egress->active = 0;
 	egress->staged = 0;
-	egress->blocked = false;
+	egress->pending = false;
 	port_timers_disarm(&worker->timers, port);
 	port_bits_clear(&worker->tx_ready, port);
 }
 
-static void count_sent(struct worker *worker, uint16_t port, const struct sent *sent)
+static inline void count_queue(struct worker *worker, uint16_t port, uint32_t priority,
+			       uint32_t packets, uint32_t bytes)
+{
+	struct queue_counters *counters = worker_queue_counters(worker, port, priority);
+
+	counter_add(&counters->tx_packets, packets);
+	counter_add(&counters->tx_bytes, bytes);
+}
+
+static inline void count_port(struct worker *worker, uint16_t port, uint32_t packets,
+			      uint32_t bytes)
 {
 	struct port_counters *counters = &worker->port_counters[port];
-	uint32_t packets = 0, bytes = 0;
 
-	for (uint32_t rest = sent->mask; rest != 0; rest &= rest - 1) {
-		uint32_t p = (uint32_t)__builtin_ctz(rest);
-		struct queue_counters *queue = worker_queue_counters(worker, port, p);
-
-		counter_add(&queue->tx_packets, sent->packets[p]);
-		counter_add(&queue->tx_bytes, sent->bytes[p]);
-		packets += sent->packets[p];
-		bytes += sent->bytes[p];
-	}
 	counter_add(&counters->tx_packets, packets);
 	counter_add(&counters->tx_bytes, bytes);
 	counter_add(&worker->tx_packets, packets);
 }
 
-/* Keep what the device didn't take; it isn't sent yet. */
-static __rte_noinline void stage(struct worker *worker, uint16_t port, struct rte_mbuf **packets,
-				 uint32_t count, struct sent *sent)
+/* Keep what the device didn't take of a run. */
+static __rte_noinline void stage(struct worker *worker, uint16_t port, struct run *run,
+				 uint32_t taken)
 {
 	struct egress_port *egress = &worker->leaf->egress[port];
 	struct staging *staging = &egress->staging;
+	uint32_t bytes = run->bytes;
 
 	counter_add(&worker->port_counters[port].tx_retries, 1);
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t p = packet_meta(packets[i])->priority;
+	for (uint32_t i = taken; i < run->count; i++) {
+		uint32_t p = packet_meta(run->packet[i])->priority;
 
-		staging->packet[p][staging->count[p]++] = packets[i];
+		staging->packet[p][staging->count[p]++] = run->packet[i];
 		egress->staged |= (uint8_t)(1u << p);
-		sent->packets[p]--;
-		sent->bytes[p] -= packet_length(packets[i]);
+		bytes -= packet_length(run->packet[i]);
 	}
+	count_port(worker, port, taken, bytes);
 }
 
 /* Offer what was left again. True when the device has taken it all. */
@@ -158,27 +168,24 @@ static __rte_noinline bool staging_send(struct worker *worker, uint16_t port)
 	struct egress_port *egress = &worker->leaf->egress[port];
 	struct staging *staging = &egress->staging;
 
-	for (uint32_t rest = egress->staged; rest != 0;) {
-		uint32_t p = 31u - (uint32_t)__builtin_clz(rest);
-		uint32_t count = staging->count[p], taken;
+	while (egress->staged != 0) {
+		uint32_t p = 31u - (uint32_t)__builtin_clz(egress->staged);
+		uint32_t count = staging->count[p], bytes = 0, taken;
 		uint32_t length[BURST_COUNT_MAX];
-		struct sent sent = {.mask = (uint8_t)(1u << p)};
 
 		for (uint32_t i = 0; i < count; i++)
 			length[i] = packet_length(staging->packet[p][i]);
 		taken = egress->io->ops->tx_burst(egress->io, 0, staging->packet[p],
 						  (uint16_t)count);
-		sent.packets[p] = taken;
 		for (uint32_t i = 0; i < taken; i++)
-			sent.bytes[p] += length[i];
-		count_sent(worker, port, &sent);
+			bytes += length[i];
+		count_port(worker, port, taken, bytes);
 		memmove(staging->packet[p], staging->packet[p] + taken,
 			(count - taken) * sizeof(staging->packet[p][0]));
 		staging->count[p] = (uint8_t)(count - taken);
 		if (taken < count)
 			return false;
 		egress->staged &= (uint8_t) ~(1u << p);
-		rest &= ~(1u << p);
 	}
 	return true;
 }
@@ -266,95 +273,97 @@ static bool shaper_take(struct egress_port *egress, uint32_t priority, uint32_t 
 	return true;
 }
 
+/* Take frames of one queue, up to its budget, the burst and the wire's room; at least one. Hot. */
+static inline __attribute__((always_inline)) void
+serve(struct worker *worker, uint16_t port, uint32_t priority, bool strict, struct run *run)
+{
+	struct egress_port *egress = &worker->leaf->egress[port];
+	struct egress_queue *queue = leaf_queue(worker->leaf, port, priority);
+	struct queue_reader reader = queue_read(queue);
+	int32_t deficit = strict ? INT32_MAX : queue->deficit_bytes;
+	uint32_t bytes = 0, count = run->count;
+	bool held = false;
+
+	do {
+		struct rte_mbuf *packet = queue_read_next(&reader, worker->queue_pool);
+		uint32_t length = packet_length(packet);
+
+		run->packet[count++] = packet;
+		run->free_ps += wire_rate_time_ps(&run->rate, length + WIRE_OVERHEAD_BYTES);
+		bytes += length;
+		deficit -= (int32_t)length;
+		if (unlikely((egress->shaped >> priority & 1) != 0))
+			held = shaper_take(egress, priority, length + WIRE_OVERHEAD_BYTES,
+					   run->now_ps, run->limit_ps);
+	} while (reader.left != 0 && deficit > 0 && count != BURST_COUNT_MAX &&
+		 !time_after(run->free_ps, run->limit_ps) && !held);
+	queue_read_end(queue, &reader, bytes);
+	if (reader.left == 0)
+		egress->active &= (uint8_t) ~(1u << priority);
+	if (!strict)
+		queue->deficit_bytes = reader.left == 0 && deficit > 0 ? 0 : deficit;
+	count_queue(worker, port, priority, count - run->count, bytes);
+	run->count = count;
+	run->bytes += bytes;
+}
+
+/* When to come again with packets left, and whether an arrival could change that. */
+static uint64_t next_run(struct egress_port *egress, const struct run *run)
+{
+	if ((egress->active & ~egress->held) == 0) {
+		egress->pending = false; /* another queue may go at once */
+		return shapers_due(egress, run->now_ps);
+	}
+	if (!time_after(run->free_ps, run->limit_ps))
+		return run->now_ps; /* a full burst, and the wire has room */
+	/* When half of the run-ahead has drained; on an exact wire, when it is free. */
+	return run->free_ps - egress->run_ahead_ps / 2;
+}
+
 bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *due_ps)
 {
 	const struct leaf *leaf = worker->leaf;
 	struct egress_port *egress = &leaf->egress[port];
-	struct rte_mbuf *packets[BURST_COUNT_MAX];
-	struct sent sent;
-	uint64_t limit_ps = now_ps + egress->run_ahead_ps;
-	uint64_t free_ps = time_max(egress->free_ps, now_ps - egress->catch_up_ps);
-	uint32_t count = 0;
-	uint16_t taken;
+	struct run run;
 
 	if (unlikely(egress->staged != 0) && !staging_send(worker, port)) {
 		*due_ps = now_ps + EGRESS_RETRY_PS;
-		egress->blocked = true;
 		return true;
 	}
+	run.now_ps = now_ps;
+	run.limit_ps = now_ps + egress->run_ahead_ps;
+	run.free_ps = time_max(egress->free_ps, now_ps - egress->catch_up_ps);
+	run.rate = egress->rate;
+	run.count = 0;
+	run.bytes = 0;
 	if (unlikely(egress->held != 0))
-		shapers_release(egress, limit_ps);
-	sent.mask = 0;
-	while (count < BURST_COUNT_MAX && !time_after(free_ps, limit_ps)) {
+		shapers_release(egress, run.limit_ps);
+	while (run.count < BURST_COUNT_MAX && !time_after(run.free_ps, run.limit_ps)) {
 		uint32_t ready = egress->active & (uint32_t)~egress->held;
 		uint32_t strict = ready & egress->strict;
-		struct egress_queue *queue;
-		uint32_t p, bytes = 0, first = count;
-		int32_t deficit;
-		bool held;
 
 		if (ready == 0)
 			break;
-		p = strict != 0 ? 31u - (uint32_t)__builtin_clz(strict)
-				: dwrr_pick(leaf, egress, port, ready);
-		queue = leaf_queue(leaf, port, p);
-		deficit = strict != 0 ? INT32_MAX : queue->deficit_bytes;
-		for (;;) {
-			struct rte_mbuf *packet = queue_first(queue);
-			uint32_t length = packet_length(packet);
-
-			packets[count++] = packet;
-			queue_pop(queue, worker->queue_pool, length);
-			free_ps += wire_rate_time_ps(&egress->rate, length + WIRE_OVERHEAD_BYTES);
-			bytes += length;
-			deficit -= (int32_t)length;
-			held = unlikely((egress->shaped >> p & 1) != 0) &&
-			       shaper_take(egress, p, length + WIRE_OVERHEAD_BYTES, now_ps,
-					   limit_ps);
-			if (queue_depth_packets(queue) == 0) {
-				egress->active &= (uint8_t) ~(1u << p);
-				if (deficit > 0)
-					deficit = 0;
-				break;
-			}
-			if (held || deficit <= 0 || count == BURST_COUNT_MAX ||
-			    time_after(free_ps, limit_ps))
-				break;
-		}
-		if (strict == 0)
-			queue->deficit_bytes = deficit;
-		if ((sent.mask >> p & 1) == 0) {
-			sent.mask |= (uint8_t)(1u << p);
-			sent.packets[p] = 0;
-			sent.bytes[p] = 0;
-		}
-		sent.packets[p] += count - first;
-		sent.bytes[p] += bytes;
+		if (strict != 0)
+			serve(worker, port, 31u - (uint32_t)__builtin_clz(strict), true, &run);
+		else
+			serve(worker, port, dwrr_pick(leaf, egress, port, ready), false, &run);
 	}
-	if (count != 0) {
-		egress->free_ps = free_ps;
-		taken = egress->io->ops->tx_burst(egress->io, 0, packets, (uint16_t)count);
-		if (unlikely(taken < count)) {
-			stage(worker, port, packets + taken, count - taken, &sent);
-			count_sent(worker, port, &sent);
+	if (run.count != 0) {
+		uint32_t taken;
+
+		egress->free_ps = run.free_ps;
+		egress->rate.carry = run.rate.carry;
+		taken = egress->io->ops->tx_burst(egress->io, 0, run.packet, (uint16_t)run.count);
+		if (unlikely(taken < run.count)) {
+			stage(worker, port, &run, taken);
 			*due_ps = now_ps + EGRESS_RETRY_PS;
-			egress->blocked = true;
 			return true;
 		}
-		count_sent(worker, port, &sent);
+		count_port(worker, port, run.count, run.bytes);
 	}
 	if (egress->active == 0)
 		return false;
-	if ((egress->active & ~egress->held) == 0) {
-		*due_ps = shapers_due(egress, now_ps);
-		return true;
-	}
-	if (!time_after(free_ps, limit_ps)) {
-		*due_ps = now_ps; /* a full burst, and the wire has room */
-		return true;
-	}
-	/* Come back when half of the run-ahead has drained; on an exact wire, when it is free. */
-	*due_ps = free_ps - egress->run_ahead_ps / 2;
-	egress->blocked = true;
+	*due_ps = next_run(egress, &run);
 	return true;
 }

@@ -52,17 +52,17 @@ struct staging {
 struct egress_port {
 	/* Line 0: every transmission. */
 	alignas(64) struct port_io *io; /* NULL: nothing attached */
-	uint64_t free_ps;		/* when the wire has sent all that was handed over */
+	uint64_t free_ps;               /* when the wire has sent all that was handed over */
 	uint64_t run_ahead_ps;
 	uint64_t catch_up_ps;
-	uint8_t active;	 /* bit p: queue p is not empty */
-	uint8_t strict;	 /* bit p: strict priority */
-	uint8_t shaped;	 /* bit p: has a shaper */
-	uint8_t held;	 /* bit p: its shaper is not free yet */
+	uint8_t active;  /* bit p: queue p is not empty */
+	uint8_t strict;  /* bit p: strict priority */
+	uint8_t shaped;  /* bit p: has a shaper */
+	uint8_t held;    /* bit p: its shaper is not free yet */
 	uint8_t current; /* DWRR queue being served */
-	uint8_t staged;	 /* bit p: staging.count[p] != 0 */
-	bool blocked;	 /* its timer waits for the wire: nothing to do before */
-	bool up;
+	uint8_t staged;  /* bit p: staging.count[p] != 0 */
+	bool pending;    /* will be run anyway: in tx_ready, or its timer waits for the wire */
+	bool up;         /* down: its queues' bytes_max is 0 */
 	/* Line 1: every transmission, written only at odd rates. */
 	alignas(64) struct wire_rate rate;
 	/* Cold. */

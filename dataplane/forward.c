@@ -4,19 +4,21 @@
  */
 #include "dataplane/forward.h"
 
-#include "dataplane/internal.h"
+#include <rte_byteorder.h>
+
+#include "dataplane/classify.h"
+#include "dataplane/enqueue.h"
+#include "dataplane/route.h"
 
 void burst_drop(struct worker *worker, struct burst *burst, uint32_t i, enum drop_reason reason)
 {
 	packet_drop(worker, burst->packet[i], reason);
-	burst->egress[i] = PORT_NONE;
 }
 
 void burst_consume(struct worker *worker, struct burst *burst, uint32_t i)
 {
 	counter_add(&worker->port_counters[burst->port].consumed, 1);
 	rte_pktmbuf_free(burst->packet[i]);
-	burst->egress[i] = PORT_NONE;
 }
 
 /* For the kernel: an untagged frame, in the class of control, or of its DSCP when that is lossy. */
@@ -31,15 +33,15 @@ static void punt(struct worker *worker, const struct burst *burst, struct rte_mb
 		priority = snapshot->priority_control;
 	else if ((snapshot->lossless_mask >> priority & 1) != 0)
 		priority = snapshot->priority_default;
-	enqueue_one(worker, packet, snapshot->port_count,
-		    (struct packet_meta){
-			    .cost_bytes = (uint16_t)packet_length(packet),
-			    .priority = priority,
-			    .flags = PACKET_CPU | (parsed.kind & KIND_IP_MASK),
-			    .l3_offset = parsed.l3_offset,
-			    .reason = (uint8_t)reason,
-			    .interface = interface,
-		    });
+	enqueue(worker, packet, snapshot->port_count,
+		(struct packet_meta){
+			.flags = PACKET_CPU | (parsed.kind & KIND_IP_MASK),
+			.reason = (uint8_t)reason,
+			.l3_offset = parsed.l3_offset,
+			.priority = priority,
+			.cost_bytes = parsed.length,
+			.interface = interface,
+		});
 }
 
 void burst_punt(struct worker *worker, struct burst *burst, uint32_t i, enum punt_reason reason,
@@ -51,7 +53,6 @@ void burst_punt(struct worker *worker, struct burst *burst, uint32_t i, enum pun
 	}
 	punt(worker, burst, burst->packet[i], burst->parsed[i], burst->priority[i], reason,
 	     interface);
-	burst->egress[i] = PORT_NONE;
 }
 
 void burst_punt_copy(struct worker *worker, struct burst *burst, uint32_t i,
@@ -75,7 +76,8 @@ enum punt_reason punt_multicast_reason(const struct parsed *parsed, const uint8_
 	if (parsed->kind == KIND_ARP)
 		return PUNT_ARP;
 	if (parsed->kind == KIND_IPV4 &&
-	    (parsed->destination == UINT32_MAX || parsed->destination >> 8 == 0xe00000))
+	    (parsed->destination == UINT32_MAX ||
+	     (parsed->destination & rte_cpu_to_be_32(0xffffff00)) == rte_cpu_to_be_32(0xe0000000)))
 		return PUNT_BROADCAST; /* 255.255.255.255 and 224.0.0.0/24 */
 	if (parsed->kind == KIND_IPV6 && ip[24] == 0xff && (ip[25] & 0x0f) == 2)
 		return parsed->protocol == IP_PROTOCOL_ICMPV6 ? PUNT_ND : PUNT_BROADCAST;
@@ -96,7 +98,7 @@ static __rte_noinline void routed_other(struct worker *worker, struct burst *bur
 		burst_consume(worker, burst, i);
 	} else if (mac_is_reserved(destination)) {
 		burst_drop(worker, burst, i, DROP_RESERVED_MAC);
-	} else if (parsed->vlan != 0) {
+	} else if (parsed_vlan(parsed) != 0) {
 		burst_drop(worker, burst, i, DROP_VLAN);
 	} else if (!ours && !mac_is_multicast(destination)) {
 		burst_drop(worker, burst, i, DROP_WRONG_MAC);
@@ -118,34 +120,45 @@ static __rte_noinline void routed_other(struct worker *worker, struct burst *bur
 
 static void routed_burst(struct worker *worker, struct burst *burst, uint32_t packets)
 {
-	uint64_t router_mac = load_mac(burst->snapshot->router_mac);
-	uint32_t routed = 0;
+	const struct snapshot *snapshot = burst->snapshot;
+	const struct port_table *port = &snapshot->port[burst->port];
+	uint64_t router_mac = load_mac(snapshot->router_mac);
+	bool by_dscp = classify_by_dscp(port);
+	struct class_run run = {0};
+	struct route_batch batch = {0};
 
 	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(rest);
 		const struct parsed *parsed = &burst->parsed[i];
 		uint64_t destination = load_mac(packet_data(burst->packet[i]));
 
-		if (likely(destination == router_mac && parsed->vlan == 0 &&
+		if (unlikely(!classify(worker, burst, i, port, by_dscp, &run)))
+			continue;
+		if (likely(destination == router_mac && parsed_vlan(parsed) == 0 &&
 			   (parsed->kind & KIND_IP_MASK) != 0))
-			routed |= UINT32_C(1) << i;
+			route_add(worker, burst, i, &batch);
 		else
 			routed_other(worker, burst, i, destination);
 	}
-	route_burst(worker, burst, routed);
+	class_run_end(worker, burst->port, &run);
+	route_batch(worker, burst, &batch);
 }
 
 /* From the kernel: frames to leave through an interface, and packets that waited for a neighbour. */
 static void cpu_burst(struct worker *worker, struct burst *burst, uint32_t packets)
 {
 	const struct snapshot *snapshot = burst->snapshot;
-	uint32_t routed = 0;
+	const struct port_table *port = &snapshot->port[burst->port];
+	struct class_run run = {0};
+	struct route_batch batch = {0};
 
 	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(rest);
 		struct packet_meta meta = *packet_meta(burst->packet[i]);
 		const struct interface *interface;
 
+		if (!classify(worker, burst, i, port, false, &run))
+			continue;
 		if (meta.interface >= snapshot->interface_count) {
 			/* It went away in a reload while the frame was on its way. */
 			burst_drop(worker, burst, i, DROP_NO_MEMBER);
@@ -153,13 +166,14 @@ static void cpu_burst(struct worker *worker, struct burst *burst, uint32_t packe
 		}
 		interface = &snapshot->interface[meta.interface];
 		if (meta.reason == PUNT_NEIGHBOUR && (burst->parsed[i].kind & KIND_IP_MASK) != 0)
-			routed |= UINT32_C(1) << i;
+			route_add(worker, burst, i, &batch);
 		else if (interface->port != PORT_NONE)
-			burst->egress[i] = interface->port;
+			enqueue_parsed(worker, burst, i, interface->port);
 		else
 			bridge_deliver(worker, burst, i, interface->vlan);
 	}
-	route_burst(worker, burst, routed);
+	class_run_end(worker, burst->port, &run);
+	route_batch(worker, burst, &batch);
 }
 
 void forward_burst(struct worker *worker, struct burst *burst, uint32_t packets)

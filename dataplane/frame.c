@@ -22,6 +22,7 @@ int frame_tag(struct rte_mbuf *packet, struct parsed *parsed, bool tagged, uint1
 		packet->data_len -= TAG_BYTES;
 		packet->pkt_len -= TAG_BYTES;
 		parsed->l3_offset -= TAG_BYTES;
+		parsed->length -= TAG_BYTES;
 		parsed->flags &= (uint8_t)~PARSED_TAGGED;
 		return 0;
 	}
@@ -30,9 +31,9 @@ int frame_tag(struct rte_mbuf *packet, struct parsed *parsed, bool tagged, uint1
 
 		if ((tci & 0xfff) != vlan) {
 			/* A priority tag: its PCP stays. */
-			tci = rte_cpu_to_be_16((uint16_t)((tci & 0xf000) | vlan));
+			parsed->tci = (uint16_t)((tci & 0xf000) | vlan);
+			tci = rte_cpu_to_be_16(parsed->tci);
 			memcpy(data + 14, &tci, sizeof(tci));
-			parsed->vlan = vlan;
 		}
 		return 0;
 	}
@@ -50,7 +51,7 @@ int frame_tag(struct rte_mbuf *packet, struct parsed *parsed, bool tagged, uint1
 	memcpy(data + MAC_PAIR_BYTES, &tag, sizeof(tag));
 	parsed->l3_offset += TAG_BYTES;
 	parsed->flags |= PARSED_TAGGED;
-	parsed->vlan = vlan;
-	parsed->pcp = priority;
+	parsed->tci = (uint16_t)(priority << 13 | vlan);
+	parsed->length += TAG_BYTES;
 	return 0;
 }

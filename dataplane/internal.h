@@ -26,14 +26,14 @@
 struct leaf {
 	_Atomic(const struct snapshot *) snapshot;
 	uint16_t port_count; /* real ports */
-	uint16_t ports;	     /* with the CPU's: port_count + 1, the stride of [priority][port] */
+	uint16_t ports;      /* with the CPU's: port_count + 1, the stride of [priority][port] */
 	uint16_t worker_count;
 	uint64_t seed;
 	struct egress_port *egress; /* [ports] */
 	struct egress_queue *queue; /* [priority][ports] */
-	struct port_io **io;	    /* [ports] */
-	uint16_t *owner;	    /* [ports] */
-	struct fdb *fdb;	    /* written by worker 0 */
+	struct port_io **io;        /* [ports] */
+	uint16_t *owner;            /* [ports] */
+	struct fdb *fdb;            /* written by worker 0 */
 	struct rte_mempool *pool;
 	struct rte_rcu_qsbr *qsbr;
 	struct worker *worker[WORKER_COUNT_MAX];
@@ -64,8 +64,7 @@ struct burst {
 	const struct snapshot *snapshot;
 	uint64_t now_ps;
 	uint32_t count;
-	uint16_t port;			  /* ingress */
-	uint16_t egress[BURST_COUNT_MAX]; /* decided; PORT_NONE: gone or not decided yet */
+	uint16_t port; /* ingress */
 	uint8_t priority[BURST_COUNT_MAX];
 	struct rte_mbuf *packet[BURST_COUNT_MAX];
 	struct parsed parsed[BURST_COUNT_MAX];
@@ -86,20 +85,7 @@ static inline struct queue_counters *worker_queue_counters(const struct worker *
 /* drop.c: count a packet under its ingress port and free it. Cold. */
 void packet_drop(struct worker *worker, struct rte_mbuf *packet, enum drop_reason reason);
 
-/* enqueue.c: admit packets [0, count) with a decided egress to their queues. Hot. */
-void enqueue_burst(struct worker *worker, struct burst *burst);
-
-/* enqueue.c: the same for one packet outside the fast path (copies, punts). */
-void enqueue_one(struct worker *worker, struct rte_mbuf *packet, uint16_t egress,
-		 struct packet_meta meta);
-
-/*
- * classify.c: priority of every packet whose bit is set, and what arrived in which. Hot.
- * @return the packets that remain: those longer than the port's MTU are gone
- */
-uint32_t classify_burst(struct worker *worker, struct burst *burst, uint32_t packets);
-
-/* forward.c: decide the egress of every packet whose bit is set; the rest is gone. Hot. */
+/* forward.c: bridge or route every packet whose bit is set; then the burst is gone. Hot. */
 void forward_burst(struct worker *worker, struct burst *burst, uint32_t packets);
 
 /* forward.c: drop packet i of a burst. Cold. */
@@ -109,13 +95,13 @@ void burst_drop(struct worker *worker, struct burst *burst, uint32_t i, enum dro
 void burst_punt(struct worker *worker, struct burst *burst, uint32_t i, enum punt_reason reason,
 		uint16_t interface);
 
-/* bridge.c: decide the egress of packets received on a bridged port. Hot. */
+/* bridge.c: packets received on a bridged port. Hot. */
 void bridge_burst(struct worker *worker, struct burst *burst, uint32_t packets);
 
 /* bridge.c: send packet i, untagged or of this VLAN, towards its destination MAC in a VLAN. */
 void bridge_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan);
 
-/* bridge.c: set the egress of packet i to a port of a VLAN, its tag as that port wants it. */
+/* bridge.c: queue packet i for a port of a VLAN, its tag as that port wants it. */
 void bridge_send(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan,
 		 uint16_t egress);
 
@@ -125,8 +111,5 @@ void bridge_flood(struct worker *worker, struct burst *burst, uint32_t i, uint16
 /* frame.c: insert, replace or remove the 802.1Q tag. @return 0, -ENOSPC (no headroom) */
 int frame_tag(struct rte_mbuf *packet, struct parsed *parsed, bool tagged, uint16_t vlan,
 	      uint8_t priority);
-
-/* route.c: route packets whose bit is set: IPv4 and IPv6, addressed to the router. Hot. */
-void route_burst(struct worker *worker, struct burst *burst, uint32_t packets);
 
 #endif

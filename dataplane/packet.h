@@ -21,18 +21,18 @@
 
 #include <rte_mbuf.h>
 
-/* packet_meta.flags */
+/* packet_meta.flags; the first two are the IP kinds of parse.h */
 #define PACKET_IPV4 0x01u /* l3_offset points at an IPv4 header whose checksum was right */
 #define PACKET_IPV6 0x02u
-#define PACKET_CPU  0x04u /* to or from the kernel; interface names the L3 interface */
+#define PACKET_CPU  0x80u /* to or from the kernel; reason and interface are valid */
 
 struct packet_meta {
+	uint8_t flags;     /* PACKET_* */
+	uint8_t reason;    /* with PACKET_CPU: why it was punted (enum punt_reason) */
+	uint8_t l3_offset; /* bytes from the start of the frame to its IP header */
+	uint8_t priority;  /* 0..7: queue and account */
 	uint16_t
 		cost_bytes; /* frame length when it was charged: what its discharge must give back */
-	uint8_t priority;   /* 0..7: queue and account */
-	uint8_t flags;	    /* PACKET_* */
-	uint8_t l3_offset;  /* bytes from the start of the frame to its IP header */
-	uint8_t reason;	    /* why it was punted (enum punt_reason), with PACKET_CPU */
 	uint16_t interface; /* with PACKET_CPU: index into snapshot.interface */
 } __attribute__((may_alias, packed, aligned(4)));
 
@@ -42,6 +42,16 @@ static_assert(offsetof(struct rte_mbuf, vlan_tci_outer) < 64, "metadata in line 
 static inline struct packet_meta *packet_meta(struct rte_mbuf *packet)
 {
 	return (struct packet_meta *)(void *)&packet->hash;
+}
+
+/** Hot: composed in a register, one store. */
+static inline void packet_meta_set(struct rte_mbuf *packet, struct packet_meta meta)
+{
+	uint64_t word = (uint64_t)meta.flags | (uint64_t)meta.reason << 8 |
+			(uint64_t)meta.l3_offset << 16 | (uint64_t)meta.priority << 24 |
+			(uint64_t)meta.cost_bytes << 32 | (uint64_t)meta.interface << 48;
+
+	memcpy(&packet->hash, &word, sizeof(word));
 }
 
 /** Bytes of this frame that exist only on the wire. */

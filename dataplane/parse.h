@@ -20,16 +20,16 @@
 
 struct rte_mbuf;
 
-#define ETHERTYPE_IPV4	      0x0800
-#define ETHERTYPE_ARP	      0x0806
-#define ETHERTYPE_VLAN	      0x8100
-#define ETHERTYPE_IPV6	      0x86dd
+#define ETHERTYPE_IPV4        0x0800
+#define ETHERTYPE_ARP         0x0806
+#define ETHERTYPE_VLAN        0x8100
+#define ETHERTYPE_IPV6        0x86dd
 #define ETHERTYPE_MAC_CONTROL 0x8808
-#define IP_PROTOCOL_TCP	      6
-#define IP_PROTOCOL_UDP	      17
+#define IP_PROTOCOL_TCP       6
+#define IP_PROTOCOL_UDP       17
 #define IP_PROTOCOL_ICMPV6    58
-#define ROCE_UDP_PORT	      4791
-#define ROCE_BTH_BYTES	      12
+#define ROCE_UDP_PORT         4791
+#define ROCE_BTH_BYTES        12
 
 /* The values of the IP kinds are the flags PACKET_IPV4 and PACKET_IPV6 of packet.h. */
 enum packet_kind {
@@ -43,32 +43,62 @@ enum packet_kind {
 #define KIND_IP_MASK 3
 
 /* parsed.flags */
-#define PARSED_TAGGED	0x01u /* has an 802.1Q tag (maybe of VLAN 0) */
+#define PARSED_TAGGED   0x01u /* has an 802.1Q tag (maybe of VLAN 0) */
 #define PARSED_FRAGMENT 0x02u /* of an IP datagram, the first one included */
-#define PARSED_PORTS	0x04u /* ports is valid */
-#define PARSED_ROCE	0x08u /* opcode, destination_qp, psn are valid */
+#define PARSED_PORTS    0x04u /* ports is valid */
+#define PARSED_ROCE     0x08u /* opcode, destination_qp, psn are valid */
 
-/* Of one packet; half a cache line, on the stack of the burst. */
+/*
+ * Of one packet; half a cache line, on the stack of the burst. Written as four words of eight bytes:
+ * field by field would cost twice the instructions.
+ */
 struct parsed {
-	uint8_t kind;		 /* enum packet_kind */
-	uint8_t flags;		 /* PARSED_* */
-	uint8_t l3_offset;	 /* bytes to the header after Ethernet and tag: 14 or 18 */
-	uint8_t drop;		 /* enum drop_reason, when parse says that it is bad */
-	uint8_t traffic_class;	 /* IPv4 TOS, IPv6 traffic class: DSCP << 2 | ECN */
-	uint8_t ttl;		 /* or hop limit */
-	uint8_t protocol;	 /* IP protocol, after extension headers */
-	uint8_t opcode;		 /* BTH */
-	uint16_t vlan;		 /* of the tag; 0: untagged or priority tag */
-	uint8_t pcp;		 /* of the tag */
-	uint8_t l4_offset;	 /* from l3_offset, when PARSED_PORTS */
-	uint32_t source;	 /* IPv4, host byte order */
-	uint32_t destination;	 /* IPv4, host byte order */
-	uint32_t ports;		 /* source and destination port, as on the wire */
-	uint32_t destination_qp; /* 24 bits */
-	uint32_t psn;		 /* 24 bits */
+	/* word 0 */
+	uint8_t kind;          /* enum packet_kind */
+	uint8_t flags;         /* PARSED_* */
+	uint8_t l3_offset;     /* bytes to the header after Ethernet and tag: 14 or 18 */
+	uint8_t l4_offset;     /* from l3_offset to the transport header; IP only */
+	uint8_t ttl;           /* or hop limit */
+	uint8_t protocol;      /* IP protocol, after extension headers */
+	uint8_t traffic_class; /* IPv4 TOS, IPv6 traffic class: DSCP << 2 | ECN */
+	uint8_t drop;          /* enum drop_reason, when parse says that it is bad */
+	/* word 1 */
+	uint16_t length; /* of the frame on the wire, as it came */
+	uint16_t tci;    /* of the tag: PCP << 13 | DEI << 12 | VLAN; 0 without one */
+	uint32_t ports;  /* source and destination port, as on the wire; PARSED_PORTS */
+	/* word 2 */
+	uint32_t source;      /* IPv4, network byte order */
+	uint32_t destination; /* IPv4, network byte order */
+	/* word 3: RoCEv2 base transport header, bytes 4..11; PARSED_ROCE */
+	uint32_t bth_qp;  /* FECN, BECN, reserved and destination queue pair, as on the wire */
+	uint32_t bth_psn; /* acknowledge request, reserved and sequence number, as on the wire */
 };
 
-_Static_assert(sizeof(struct parsed) <= 36, "32 of them fit the first-level cache");
+_Static_assert(sizeof(struct parsed) == 32, "two of them a cache line");
+
+/** VLAN of the tag; 0: untagged, or a priority tag. */
+static inline uint16_t parsed_vlan(const struct parsed *parsed)
+{
+	return parsed->tci & 0xfff;
+}
+
+/** Priority code point of the tag. */
+static inline uint8_t parsed_pcp(const struct parsed *parsed)
+{
+	return (uint8_t)(parsed->tci >> 13);
+}
+
+/** Destination queue pair, 24 bits. */
+static inline uint32_t parsed_destination_qp(const struct parsed *parsed)
+{
+	return __builtin_bswap32(parsed->bth_qp) & 0xffffff;
+}
+
+/** Packet sequence number, 24 bits. */
+static inline uint32_t parsed_psn(const struct parsed *parsed)
+{
+	return __builtin_bswap32(parsed->bth_psn) & 0xffffff;
+}
 
 static inline uint16_t load_u16(const uint8_t *p)
 {

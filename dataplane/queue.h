@@ -14,6 +14,7 @@
 
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,8 +50,8 @@ struct egress_queue {
 	alignas(64) struct queue_chunk *head;
 	struct queue_chunk *tail;
 	uint8_t head_index;
-	uint8_t tail_index;
-	int32_t deficit_bytes;	/* DWRR credit; may go negative by a frame */
+	uint8_t tail_room;      /* slots left in tail; 0 at first, when there is no chunk */
+	int32_t deficit_bytes;  /* DWRR credit; may go negative by a frame */
 	uint32_t quantum_bytes; /* 0 with strict priority */
 	_Atomic uint32_t depth_packets;
 	_Atomic uint32_t depth_bytes;
@@ -71,61 +72,92 @@ static inline uint32_t queue_depth_bytes(const struct egress_queue *queue)
 	return atomic_load_explicit(&queue->depth_bytes, memory_order_relaxed);
 }
 
-/** Append. Hot. Can't fail: the pool was sized for every packet there is. */
-static inline void queue_push(struct egress_queue *queue, struct queue_pool *pool,
+/** True when a packet of this length may be queued. Hot. */
+static inline bool queue_admits(const struct egress_queue *queue, uint32_t bytes)
+{
+	return queue_depth_bytes(queue) + bytes <= queue->bytes_max &&
+	       queue_depth_packets(queue) < queue->packets_max;
+}
+
+/**
+ * Append. Hot. Can't fail: the pool was sized for every packet there is.
+ * @return true when the queue was empty
+ */
+static inline bool queue_push(struct egress_queue *queue, struct queue_pool *pool,
 			      struct rte_mbuf *packet, uint32_t bytes)
 {
 	struct queue_chunk *tail = queue->tail;
-	uint32_t index = queue->tail_index;
-	uint32_t depth = queue_depth_bytes(queue) + bytes;
+	uint32_t room = queue->tail_room;
+	uint32_t packets = queue_depth_packets(queue);
 
-	if (tail == NULL || index == QUEUE_CHUNK_PACKETS) {
+	if (unlikely(room == 0)) {
 		struct queue_chunk *chunk = pool->unused;
 
 		pool->unused = chunk->next;
 		chunk->next = NULL;
-		if (tail == NULL) {
-			queue->head = chunk;
-			queue->head_index = 0;
-		} else {
+		if (tail == NULL)
+			queue->head = chunk; /* the queue's first packet ever */
+		else
 			tail->next = chunk;
-		}
 		queue->tail = tail = chunk;
-		index = 0;
+		room = QUEUE_CHUNK_PACKETS;
 	}
-	tail->packet[index] = packet;
-	queue->tail_index = (uint8_t)(index + 1);
-	atomic_store_explicit(&queue->depth_packets, queue_depth_packets(queue) + 1,
+	tail->packet[QUEUE_CHUNK_PACKETS - room] = packet;
+	queue->tail_room = (uint8_t)(room - 1);
+	atomic_store_explicit(&queue->depth_packets, packets + 1, memory_order_relaxed);
+	atomic_store_explicit(&queue->depth_bytes, queue_depth_bytes(queue) + bytes,
 			      memory_order_relaxed);
-	atomic_store_explicit(&queue->depth_bytes, depth, memory_order_relaxed);
+	return packets == 0;
+}
+
+/*
+ * Taking packets off: open, next any number of times, close. What a run takes is written back once.
+ */
+struct queue_reader {
+	struct queue_chunk *chunk;
+	uint32_t index;
+	uint32_t left; /* packets */
+};
+
+/** Start to take packets off. Hot. The queue must not be empty. Its depth has a peak here. */
+static inline struct queue_reader queue_read(struct egress_queue *queue)
+{
+	uint32_t depth = queue_depth_bytes(queue);
+
 	if (depth > atomic_load_explicit(&queue->depth_bytes_max, memory_order_relaxed))
 		atomic_store_explicit(&queue->depth_bytes_max, depth, memory_order_relaxed);
+	return (struct queue_reader){queue->head, queue->head_index, queue_depth_packets(queue)};
 }
 
-/** First packet. The queue must not be empty. */
-static inline struct rte_mbuf *queue_first(const struct egress_queue *queue)
+/** Next packet; left must not be 0. Hot. */
+static inline struct rte_mbuf *queue_read_next(struct queue_reader *reader, struct queue_pool *pool)
 {
-	return queue->head->packet[queue->head_index];
+	struct rte_mbuf *packet = reader->chunk->packet[reader->index++];
+
+	reader->left--;
+	if (reader->index == QUEUE_CHUNK_PACKETS && reader->left != 0) {
+		struct queue_chunk *read = reader->chunk;
+
+		reader->chunk = read->next;
+		reader->index = 0;
+		read->next = pool->unused;
+		pool->unused = read;
+	}
+	return packet;
 }
 
-/** Remove the first packet, whose length is `bytes`. Hot. The queue must not be empty. */
-static inline void queue_pop(struct egress_queue *queue, struct queue_pool *pool, uint32_t bytes)
+/** End: the packets taken had `bytes` bytes. Hot. */
+static inline void queue_read_end(struct egress_queue *queue, const struct queue_reader *reader,
+				  uint32_t bytes)
 {
-	struct queue_chunk *head = queue->head;
-	uint32_t packets = queue_depth_packets(queue) - 1;
-
-	queue->head_index++;
-	if (packets == 0) {
+	queue->head = reader->chunk;
+	queue->head_index = (uint8_t)reader->index;
+	if (reader->left == 0) {
 		/* Keep the chunk: an idle queue that gets packets again finds it in its cache. */
 		queue->head_index = 0;
-		queue->tail_index = 0;
-	} else if (queue->head_index == QUEUE_CHUNK_PACKETS) {
-		queue->head = head->next;
-		queue->head_index = 0;
-		head->next = pool->unused;
-		pool->unused = head;
+		queue->tail_room = QUEUE_CHUNK_PACKETS;
 	}
-	atomic_store_explicit(&queue->depth_packets, packets, memory_order_relaxed);
+	atomic_store_explicit(&queue->depth_packets, reader->left, memory_order_relaxed);
 	atomic_store_explicit(&queue->depth_bytes, queue_depth_bytes(queue) - bytes,
 			      memory_order_relaxed);
 }

@@ -1,45 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * route - IPv4 and IPv6 forwarding: longest prefix, next hop, TTL, MAC addresses.
- *
- * Neither touches a field that the RoCEv2 invariant CRC covers (TTL, DSCP, ECN and checksums are
- * masked in it, InfiniBand specification annex A17.3.3).
- */
+#include "dataplane/route.h"
+
 #include <rte_byteorder.h>
 
 #include "dataplane/balance.h"
+#include "dataplane/enqueue.h"
 #include "dataplane/forward.h"
 
-/* What the first octet of an IPv4 address says (RFC 1812 5.3.7, RFC 6890). */
-#define OCTET_SOURCE_BAD      0x1u
-#define OCTET_DESTINATION_BAD 0x2u
-#define OCTET_MULTICAST	      0x4u
-#define OCTET_LINK_LOCAL      0x8u /* look at the second octet too */
-
-static const uint8_t octet_flags[256] = {
-	[0] = OCTET_SOURCE_BAD | OCTET_DESTINATION_BAD,
-	[127] = OCTET_SOURCE_BAD | OCTET_DESTINATION_BAD,
-	[169] = OCTET_LINK_LOCAL,
-	[224 ... 239] = OCTET_SOURCE_BAD | OCTET_MULTICAST,
-	[240 ... 255] = OCTET_SOURCE_BAD | OCTET_DESTINATION_BAD,
+const uint8_t route_octet_flags[256] = {
+	[0] = ROUTE_OCTET_SOURCE_BAD | ROUTE_OCTET_DESTINATION_BAD,
+	[127] = ROUTE_OCTET_SOURCE_BAD | ROUTE_OCTET_DESTINATION_BAD,
+	[169] = ROUTE_OCTET_LINK_LOCAL,
+	[224 ... 239] = ROUTE_OCTET_SOURCE_BAD | ROUTE_OCTET_MULTICAST,
+	[240 ... 255] = ROUTE_OCTET_SOURCE_BAD | ROUTE_OCTET_DESTINATION_BAD,
 };
 
 static inline bool is_link_local(uint32_t address)
 {
-	return address >> 16 == 0xa9fe; /* 169.254/16 */
+	return (uint16_t)address == rte_cpu_to_be_16(0xa9fe); /* 169.254/16 */
 }
 
 /* 0 when both addresses may be routed, else why not, plus one. */
 static __rte_noinline uint32_t martian4(const struct parsed *parsed)
 {
-	uint8_t source = octet_flags[parsed->source >> 24];
-	uint8_t destination = octet_flags[parsed->destination >> 24];
+	uint8_t source = route_octet_flags[(uint8_t)parsed->source];
+	uint8_t destination = route_octet_flags[(uint8_t)parsed->destination];
 
-	if ((source & OCTET_SOURCE_BAD) != 0 || is_link_local(parsed->source))
+	if ((source & ROUTE_OCTET_SOURCE_BAD) != 0 || is_link_local(parsed->source))
 		return DROP_MARTIAN_SOURCE + 1;
-	if ((destination & OCTET_MULTICAST) != 0)
+	if ((destination & ROUTE_OCTET_MULTICAST) != 0)
 		return DROP_MULTICAST + 1;
-	if ((destination & OCTET_DESTINATION_BAD) != 0 || is_link_local(parsed->destination))
+	if ((destination & ROUTE_OCTET_DESTINATION_BAD) != 0 || is_link_local(parsed->destination))
 		return DROP_MARTIAN_DESTINATION + 1;
 	return 0;
 }
@@ -69,7 +60,7 @@ static uint16_t ingress_interface(const struct burst *burst, uint32_t i)
 {
 	const struct snapshot *snapshot = burst->snapshot;
 	const struct port_table *port = &snapshot->port[burst->port];
-	uint16_t vlan = burst->parsed[i].vlan;
+	uint16_t vlan = parsed_vlan(&burst->parsed[i]);
 
 	if (port->mode == PORT_MODE_BRIDGED)
 		return snapshot->vlan[snapshot->vlan_index[vlan != 0 ? vlan : port->native_vlan]]
@@ -101,6 +92,7 @@ static inline void rewrite(struct rte_mbuf *packet, struct parsed *parsed,
 		packet->pkt_len -= surplus;
 		parsed->l3_offset = 14;
 		parsed->flags &= (uint8_t)~PARSED_TAGGED;
+		parsed->length -= surplus;
 	}
 	/* Destination and source lie side by side in both. */
 	memcpy(ip - 14, adjacency->destination_mac, 12);
@@ -126,13 +118,13 @@ static inline void send_adjacency(struct worker *worker, struct burst *burst, ui
 		burst_drop(worker, burst, i, DROP_TTL);
 		return;
 	}
-	if (unlikely(packet_length(packet) - parsed->l3_offset > adjacency->mtu_bytes)) {
+	if (unlikely((uint32_t)parsed->length - parsed->l3_offset > adjacency->mtu_bytes)) {
 		burst_drop(worker, burst, i, DROP_MTU);
 		return;
 	}
 	rewrite(packet, parsed, adjacency);
 	if (likely(adjacency->vlan == 0))
-		burst->egress[i] = adjacency->egress;
+		enqueue_parsed(worker, burst, i, adjacency->egress);
 	else
 		send_vlan(worker, burst, i, adjacency);
 }
@@ -158,9 +150,7 @@ static __rte_noinline void route_other(struct worker *worker, struct burst *burs
 		return;
 	case GROUP_ATTACHED:
 		if (parsed->kind == KIND_IPV4) {
-			uint32_t destination = rte_cpu_to_be_32(parsed->destination);
-
-			memcpy(address, &destination, sizeof(destination));
+			memcpy(address, &parsed->destination, sizeof(parsed->destination));
 		} else {
 			memcpy(address, packet_data(burst->packet[i]) + parsed->l3_offset + 24, 16);
 		}
@@ -202,8 +192,7 @@ static inline void route_one(struct worker *worker, struct burst *burst, uint32_
 	send_adjacency(worker, burst, i, &snapshot->adjacency[member]);
 }
 
-static __rte_noinline void route6_burst(struct worker *worker, struct burst *burst,
-					uint32_t packets)
+static __rte_noinline void route6(struct worker *worker, struct burst *burst, uint32_t packets)
 {
 	uint8_t destination[BURST_COUNT_MAX][16];
 	uint64_t group[BURST_COUNT_MAX];
@@ -230,42 +219,40 @@ static __rte_noinline void route6_burst(struct worker *worker, struct burst *bur
 			index[count++] = (uint8_t)i;
 		}
 	}
-	fib_lookup6(burst->snapshot->fib[0], (const uint8_t(*)[16])destination, group, count);
+	if (count != 0)
+		fib_lookup6(burst->snapshot->fib[0], (const uint8_t(*)[16])destination, group,
+			    count);
 	for (uint32_t k = 0; k < count; k++)
 		route_one(worker, burst, index[k], group[k]);
 }
 
-void route_burst(struct worker *worker, struct burst *burst, uint32_t packets)
+void route_add_other(struct worker *worker, struct burst *burst, uint32_t i,
+		     struct route_batch *batch)
 {
-	uint32_t destination[BURST_COUNT_MAX];
-	uint64_t group[BURST_COUNT_MAX];
-	uint8_t index[BURST_COUNT_MAX];
-	uint32_t count = 0, six = 0;
+	const struct parsed *parsed = &burst->parsed[i];
+	uint32_t martian;
 
-	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(rest);
-		const struct parsed *parsed = &burst->parsed[i];
-
-		if (unlikely(parsed->kind != KIND_IPV4)) {
-			six |= UINT32_C(1) << i;
-			continue;
-		}
-		if (unlikely((octet_flags[parsed->source >> 24] |
-			      octet_flags[parsed->destination >> 24]) != 0)) {
-			uint32_t martian = martian4(parsed);
-
-			if (martian != 0) {
-				burst_drop(worker, burst, i, (enum drop_reason)(martian - 1));
-				continue;
-			}
-		}
-		destination[count] = parsed->destination;
-		index[count++] = (uint8_t)i;
+	if (parsed->kind == KIND_IPV6) {
+		batch->six |= UINT32_C(1) << i;
+		return;
 	}
-	if (count != 0)
-		fib_lookup4(burst->snapshot->fib[0], destination, group, count);
-	for (uint32_t k = 0; k < count; k++)
-		route_one(worker, burst, index[k], group[k]);
-	if (unlikely(six != 0))
-		route6_burst(worker, burst, six);
+	martian = martian4(parsed);
+	if (martian != 0) {
+		burst_drop(worker, burst, i, (enum drop_reason)(martian - 1));
+		return;
+	}
+	batch->destination[batch->count] = rte_be_to_cpu_32(parsed->destination);
+	batch->index[batch->count++] = (uint8_t)i;
+}
+
+void route_batch(struct worker *worker, struct burst *burst, const struct route_batch *batch)
+{
+	uint64_t group[BURST_COUNT_MAX];
+
+	if (batch->count != 0)
+		fib_lookup4(burst->snapshot->fib[0], batch->destination, group, batch->count);
+	for (uint32_t k = 0; k < batch->count; k++)
+		route_one(worker, burst, batch->index[k], group[k]);
+	if (unlikely(batch->six != 0))
+		route6(worker, burst, batch->six);
 }

@@ -72,24 +72,20 @@ static inline bool receive(struct worker *worker, uint16_t port, uint64_t now_ps
 	burst.now_ps = now_ps;
 	burst.count = count;
 	burst.port = port;
-	for (uint32_t i = 0; i < count; i++) {
-		burst.egress[i] = PORT_NONE;
-		bytes += packet_length(burst.packet[i]);
-	}
-	counter_add(&counters->rx_packets, count);
-	counter_add(&counters->rx_bytes, bytes);
-	counter_add(&worker->rx_packets, count);
 
 	all = (uint32_t)((UINT64_C(1) << count) - 1);
 	bad = parse_burst(burst.packet, count, burst.parsed);
+	for (uint32_t i = 0; i < count; i++)
+		bytes += burst.parsed[i].length;
+	counter_add(&counters->rx_packets, count);
+	counter_add(&counters->rx_bytes, bytes);
+	counter_add(&worker->rx_packets, count);
 	for (uint32_t rest = bad; rest != 0; rest &= rest - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(rest);
 
 		burst_drop(worker, &burst, i, (enum drop_reason)burst.parsed[i].drop);
 	}
-	all = classify_burst(worker, &burst, all & ~bad);
-	forward_burst(worker, &burst, all);
-	enqueue_burst(worker, &burst);
+	forward_burst(worker, &burst, all & ~bad);
 	return count == BURST_COUNT_MAX;
 }
 
@@ -101,11 +97,8 @@ static inline bool transmit(struct worker *worker, uint64_t now_ps)
 
 	PORT_BITS_FOREACH(&worker->tx_ready, port)
 	{
-		if (worker->leaf->egress[port].blocked) {
-			port_bits_clear(&worker->tx_ready, port);
-			continue;
-		}
 		if (!egress_run(worker, port, now_ps, &due_ps)) {
+			worker->leaf->egress[port].pending = false;
 			port_bits_clear(&worker->tx_ready, port);
 		} else if (time_after(due_ps, now_ps)) {
 			port_timers_arm(&worker->timers, port, due_ps);
@@ -150,7 +143,7 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 	more |= receive(worker, port, now_ps);
 	while (port_timers_due(&worker->timers, now_ps)) {
 		port = port_timers_pop(&worker->timers);
-		leaf->egress[port].blocked = false;
+		leaf->egress[port].pending = true;
 		port_bits_set(&worker->tx_ready, port);
 	}
 	more |= transmit(worker, now_ps);
