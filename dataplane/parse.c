@@ -22,36 +22,40 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are put together for this order");
 
-/* The words of struct parsed. */
-#define WORD0(kind, flags, l3_offset, l4_offset)                                   \
-	((uint64_t)(kind) | (uint64_t)(flags) << 8 | (uint64_t)(l3_offset) << 16 | \
-	 (uint64_t)(l4_offset) << 24)
-#define WORD0_TTL_SHIFT           32 /* and the protocol behind it */
-#define WORD0_TRAFFIC_CLASS_SHIFT 48
-#define WORD0_DROP_SHIFT          56
-#define WORD1_TCI_SHIFT           16
-#define WORD1_PORTS_SHIFT         32
+/*
+ * struct parsed is written in words of four bytes that are put together in registers: field by field
+ * would cost twice the instructions.
+ */
+#define HEAD(kind, flags, l3_offset, l4_offset)                                    \
+	((uint32_t)(kind) | (uint32_t)(flags) << 8 | (uint32_t)(l3_offset) << 16 | \
+	 (uint32_t)(l4_offset) << 24)
+#define IP(ttl_and_protocol, traffic_class) \
+	((uint32_t)(ttl_and_protocol) | (uint32_t)(traffic_class) << 16)
+#define FRAME(length, tci) ((uint32_t)(uint16_t)(length) | (uint32_t)(tci) << 16)
 
-/* What we have of a frame while its words are put together, in registers. */
-struct view {
-	const uint8_t *l3;
-	uint32_t size;   /* readable at l3 */
-	uint32_t length; /* on the wire from l3 on */
-	uint64_t word0;  /* flags and l3_offset so far */
-	uint64_t word1;  /* length and tag */
-};
-
-static inline bool finish(struct parsed *out, uint64_t word0, uint64_t word1)
+static inline void store_head(struct parsed *out, uint32_t head)
 {
-	memcpy(&out->kind, &word0, sizeof(word0));
-	memcpy(&out->length, &word1, sizeof(word1));
-	return true;
+	memcpy(&out->kind, &head, sizeof(head));
 }
 
-static __rte_noinline bool bad(struct parsed *out, uint64_t word0, uint64_t word1,
+static inline void store_ip(struct parsed *out, uint32_t ip)
+{
+	memcpy(&out->ttl, &ip, sizeof(ip));
+}
+
+static inline void store_frame(struct parsed *out, uint32_t frame)
+{
+	memcpy(&out->length, &frame, sizeof(frame));
+}
+
+/* Say why a frame is bad, beside what is known of it. */
+static __rte_noinline bool bad(struct parsed *out, uint32_t head, uint32_t frame,
 			       enum drop_reason reason)
 {
-	finish(out, word0 | (uint64_t)reason << WORD0_DROP_SHIFT, word1);
+	store_head(out, head);
+	store_ip(out, 0);
+	store_frame(out, frame);
+	out->drop = (uint8_t)reason;
 	return false;
 }
 
@@ -74,14 +78,19 @@ static inline uint64_t sum_add(uint64_t sum, uint64_t word)
 	return sum + (sum < word);
 }
 
+static inline uint32_t smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 /*
  * Ports and, for RoCEv2, the base transport header. `readable` is the smaller of what IP says
  * follows and what is there. A transport header that is cut short isn't an error of the IP packet:
  * it has no ports, and goes by its addresses.
  * @return flags
  */
-static inline uint64_t parse_transport(const uint8_t *l4, uint32_t readable, uint8_t protocol,
-				       uint64_t *word1, struct parsed *out)
+static inline uint32_t parse_transport(const uint8_t *l4, uint32_t readable, uint8_t protocol,
+				       struct parsed *out)
 {
 	uint32_t ports;
 
@@ -92,7 +101,7 @@ static inline uint64_t parse_transport(const uint8_t *l4, uint32_t readable, uin
 		return 0;
 	}
 	ports = load_u32(l4);
-	*word1 |= (uint64_t)ports << WORD1_PORTS_SHIFT;
+	out->ports = ports;
 	if (ports >> 16 != rte_cpu_to_be_16(ROCE_UDP_PORT) || protocol != IP_PROTOCOL_UDP ||
 	    readable < UDP_BYTES + ROCE_BTH_BYTES)
 		return PARSED_PORTS;
@@ -100,58 +109,52 @@ static inline uint64_t parse_transport(const uint8_t *l4, uint32_t readable, uin
 	return PARSED_PORTS | PARSED_ROCE;
 }
 
-static inline uint32_t smaller(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-/* An IPv4 header of `header` bytes, all readable, whose options add up to `options`. */
+/*
+ * An IPv4 header of `header` bytes, all readable, whose options add up to `options`.
+ * @param size   readable at ip
+ * @param length on the wire from ip on
+ * @param head   flags and l3_offset so far
+ */
 static inline __attribute__((always_inline)) bool
-parse_ipv4_header(const struct view *view, uint32_t header, uint64_t options, struct parsed *out)
+parse_ipv4_header(const uint8_t *ip, uint32_t size, uint32_t length, uint32_t header,
+		  uint64_t options, uint32_t head, uint32_t frame, struct parsed *out)
 {
-	const uint8_t *ip = view->l3;
 	uint64_t w0 = load_u64(ip), w1 = load_u64(ip + 8);
 	uint64_t sum = sum_add(sum_add(w0, w1), load_u32(ip + 16) + options);
-	uint64_t word0 = view->word0 | WORD0(KIND_IPV4, 0, 0, header), word1 = view->word1;
 	uint32_t total = rte_be_to_cpu_16((uint16_t)(w0 >> 16));
 
-	if (unlikely(total < header || total > view->length))
-		return bad(out, word0, word1, DROP_IP_HEADER);
+	head |= HEAD(KIND_IPV4, 0, 0, header);
+	if (unlikely(total < header || total > length))
+		return bad(out, head, frame, DROP_IP_HEADER);
 	if (unlikely(fold(sum) != 0xffff))
-		return bad(out, word0, word1, DROP_IP_CHECKSUM);
+		return bad(out, head, frame, DROP_IP_CHECKSUM);
+	store_frame(out, frame);
+	store_ip(out, IP((uint16_t)w1, (uint8_t)(w0 >> 8)));
 	memcpy(&out->source, ip + 12, 8);
-	word0 |= (w1 & 0xffff) << WORD0_TTL_SHIFT;
-	word0 |= (w0 & 0xff00) << (WORD0_TRAFFIC_CLASS_SHIFT - 8);
 	if (unlikely((w0 >> 48 & rte_cpu_to_be_16(IPV4_FRAGMENT)) != 0))
-		word0 |= WORD0(0, PARSED_FRAGMENT, 0, 0);
+		head |= HEAD(0, PARSED_FRAGMENT, 0, 0);
 	else
-		word0 |= parse_transport(ip + header, smaller(view->size, total) - header,
-					 (uint8_t)(w1 >> 8), &word1, out)
-			 << 8;
-	return finish(out, word0, word1);
+		head |= parse_transport(ip + header, smaller(size, total) - header,
+					(uint8_t)(w1 >> 8), out)
+			<< 8;
+	store_head(out, head);
+	return true;
 }
 
-static __rte_noinline bool parse_ipv4_options(const struct view *view, struct parsed *out)
+static bool parse_ipv4(const uint8_t *ip, uint32_t size, uint32_t length, uint32_t head,
+		       uint32_t frame, struct parsed *out)
 {
-	const uint8_t *ip = view->l3;
-	uint32_t header = (ip[0] & 0x0fu) * 4;
 	uint64_t options = 0;
+	uint32_t header;
 
-	if (ip[0] >> 4 != 4 || header < IPV4_BYTES_MIN || header > view->size)
-		return bad(out, view->word0 | KIND_IPV4, view->word1, DROP_IP_HEADER);
+	if (size < IPV4_BYTES_MIN)
+		return bad(out, head | KIND_IPV4, frame, DROP_TOO_SHORT);
+	header = (ip[0] & 0x0fu) * 4;
+	if (ip[0] >> 4 != 4 || header < IPV4_BYTES_MIN || header > size)
+		return bad(out, head | KIND_IPV4, frame, DROP_IP_HEADER);
 	for (uint32_t i = IPV4_BYTES_MIN; i < header; i += 4)
 		options += load_u32(ip + i);
-	return parse_ipv4_header(view, header, options, out);
-}
-
-static inline __attribute__((always_inline)) bool parse_ipv4(const struct view *view,
-							     struct parsed *out)
-{
-	if (unlikely(view->size < IPV4_BYTES_MIN))
-		return bad(out, view->word0 | KIND_IPV4, view->word1, DROP_TOO_SHORT);
-	if (unlikely(view->l3[0] != IPV4_PLAIN))
-		return parse_ipv4_options(view, out);
-	return parse_ipv4_header(view, IPV4_BYTES_MIN, 0, out);
+	return parse_ipv4_header(ip, size, length, header, options, head, frame, out);
 }
 
 /*
@@ -159,7 +162,7 @@ static inline __attribute__((always_inline)) bool parse_ipv4(const struct view *
  * is fine, routers don't look at its extensions (RFC 8200 section 4).
  * @return offset of the transport header, 0 when there is none to be had
  */
-static uint32_t ipv6_chain(const uint8_t *ip, uint32_t end, uint8_t *protocol, uint64_t *flags)
+static uint32_t ipv6_chain(const uint8_t *ip, uint32_t end, uint8_t *protocol, uint32_t *flags)
 {
 	uint32_t offset = IPV6_BYTES;
 
@@ -188,87 +191,93 @@ static uint32_t ipv6_chain(const uint8_t *ip, uint32_t end, uint8_t *protocol, u
 	return 0;
 }
 
-static __rte_noinline bool parse_ipv6(const struct view *view, struct parsed *out)
+static bool parse_ipv6(const uint8_t *ip, uint32_t size, uint32_t length, uint32_t head,
+		       uint32_t frame, struct parsed *out)
 {
-	const uint8_t *ip = view->l3;
-	uint64_t word0 = view->word0 | KIND_IPV6, word1 = view->word1, flags = 0;
+	uint32_t first, payload, end, l4_offset, flags = 0;
+	uint8_t protocol;
 
-	if (view->size < IPV6_BYTES)
-		return bad(out, word0, word1, DROP_TOO_SHORT);
-
-	uint32_t first = rte_be_to_cpu_32(load_u32(ip));
-	uint32_t payload = rte_be_to_cpu_16(load_u16(ip + 4));
-	uint32_t end = smaller(view->size, IPV6_BYTES + payload), l4_offset;
-	uint8_t protocol = ip[6];
-
-	if (first >> 28 != 6 || payload > view->length - IPV6_BYTES)
-		return bad(out, word0, word1, DROP_IP_HEADER);
+	head |= KIND_IPV6;
+	if (size < IPV6_BYTES)
+		return bad(out, head, frame, DROP_TOO_SHORT);
+	first = rte_be_to_cpu_32(load_u32(ip));
+	payload = rte_be_to_cpu_16(load_u16(ip + 4));
+	if (first >> 28 != 6 || payload > length - IPV6_BYTES)
+		return bad(out, head, frame, DROP_IP_HEADER);
+	protocol = ip[6];
+	end = smaller(size, IPV6_BYTES + payload);
 	l4_offset = ipv6_chain(ip, end, &protocol, &flags);
 	if (l4_offset != 0)
-		flags = parse_transport(ip + l4_offset, end - l4_offset, protocol, &word1, out);
-	word0 |= flags << 8 | (uint64_t)l4_offset << 24;
-	word0 |= (uint64_t)(first >> 20 & 0xff) << WORD0_TRAFFIC_CLASS_SHIFT;
-	word0 |= (uint64_t)(ip[7] | protocol << 8) << WORD0_TTL_SHIFT;
-	return finish(out, word0, word1);
+		flags = parse_transport(ip + l4_offset, end - l4_offset, protocol, out);
+	store_head(out, head | HEAD(0, flags, 0, l4_offset));
+	store_ip(out, IP(ip[7] | protocol << 8, (uint8_t)(first >> 20)));
+	store_frame(out, frame);
+	return true;
 }
 
-static __rte_noinline bool parse_other(uint16_t type, const struct view *view, struct parsed *out)
+/* Any frame. */
+static __rte_noinline bool parse_any(const uint8_t *frame, uint32_t size, uint32_t length,
+				     struct parsed *out)
 {
-	enum packet_kind kind = KIND_OTHER;
+	uint32_t head = HEAD(0, 0, ETHERNET_BYTES, 0), words = FRAME(length, 0);
+	uint32_t l3 = ETHERNET_BYTES;
+	uint64_t source;
+	uint16_t type;
+	bool sound = true;
 
-	if (type == ETHERTYPE_IPV6)
-		return parse_ipv6(view, out);
-	if (type == ETHERTYPE_ARP)
-		kind = KIND_ARP;
-	else if (type == ETHERTYPE_MAC_CONTROL)
-		kind = KIND_MAC_CONTROL;
-	return finish(out, view->word0 | kind, view->word1);
-}
-
-static inline __attribute__((always_inline)) bool parse_one(const uint8_t *frame, uint32_t size,
-							    uint32_t length, struct parsed *out)
-{
-	struct view view = {
-		.l3 = frame + ETHERNET_BYTES,
-		.size = size - ETHERNET_BYTES,
-		.length = length - ETHERNET_BYTES,
-		.word0 = WORD0(0, 0, ETHERNET_BYTES, 0),
-		.word1 = (uint16_t)length,
-	};
-
-	if (unlikely(size < ETHERNET_BYTES))
-		return bad(out, view.word0, view.word1, DROP_TOO_SHORT);
-
-	uint64_t destination = load_mac(frame);
-	uint64_t source_and_type = load_u64(frame + 6);
-	uint64_t source = source_and_type & MAC_MASK;
-	uint16_t type = rte_be_to_cpu_16((uint16_t)(source_and_type >> 48));
-	bool sound;
-
-	if (unlikely(type == ETHERTYPE_VLAN)) {
+	if (size < ETHERNET_BYTES)
+		return bad(out, head, words, DROP_TOO_SHORT);
+	type = rte_be_to_cpu_16(load_u16(frame + 12));
+	if (type == ETHERTYPE_VLAN) {
 		if (size < ETHERNET_BYTES + VLAN_TAG_BYTES)
-			return bad(out, view.word0, view.word1, DROP_TOO_SHORT);
-		view.word0 = WORD0(0, PARSED_TAGGED, ETHERNET_BYTES + VLAN_TAG_BYTES, 0);
-		view.word1 |= (uint64_t)rte_be_to_cpu_16(load_u16(frame + 14)) << WORD1_TCI_SHIFT;
-		view.l3 += VLAN_TAG_BYTES;
-		view.size -= VLAN_TAG_BYTES;
-		view.length -= VLAN_TAG_BYTES;
+			return bad(out, head, words, DROP_TOO_SHORT);
+		l3 += VLAN_TAG_BYTES;
+		head = HEAD(0, PARSED_TAGGED, l3, 0);
+		words = FRAME(length, rte_be_to_cpu_16(load_u16(frame + 14)));
 		type = rte_be_to_cpu_16(load_u16(frame + 16));
 	}
-	if (likely(type == ETHERTYPE_IPV4))
-		sound = parse_ipv4(&view, out);
-	else
-		sound = parse_other(type, &view, out);
-	/*
-	 * The source of a MAC control frame isn't looked at: pauses from a zero source must count
-	 * like any other.
-	 */
-	if (unlikely((source & 1) != 0 || source == 0 || source == destination) &&
+	if (type == ETHERTYPE_MAC_CONTROL) {
+		/* Whatever its source: a pause from a zero address counts like any other. */
+		head |= KIND_MAC_CONTROL;
+	} else if (type == ETHERTYPE_IPV4) {
+		sound = parse_ipv4(frame + l3, size - l3, length - l3, head, words, out);
+	} else if (type == ETHERTYPE_IPV6) {
+		sound = parse_ipv6(frame + l3, size - l3, length - l3, head, words, out);
+	} else if (type == ETHERTYPE_ARP) {
+		head |= KIND_ARP;
+	}
+	if (type != ETHERTYPE_IPV4 && type != ETHERTYPE_IPV6) {
+		store_head(out, head);
+		store_ip(out, 0);
+		store_frame(out, words);
+	}
+	source = load_u64(frame + 6) & MAC_MASK;
+	if (((source & 1) != 0 || source == 0 || source == load_mac(frame)) &&
 	    type != ETHERTYPE_MAC_CONTROL) {
 		out->drop = DROP_SOURCE_MAC;
 		sound = false;
 	}
 	return sound;
+}
+
+/* The usual frame at once, untagged IPv4 without options; all others with parse_any(). */
+static inline __attribute__((always_inline)) bool parse_one(const uint8_t *frame, uint32_t size,
+							    uint32_t length, struct parsed *out)
+{
+	uint64_t destination, source;
+
+	if (unlikely(size < ETHERNET_BYTES + IPV4_BYTES_MIN))
+		return parse_any(frame, size, length, out);
+	/* The six bytes of each address as the upper ones of a word. */
+	destination = load_u64(frame) << 16;
+	source = load_u64(frame + 6) << 16;
+	if (unlikely(load_u16(frame + 12) != rte_cpu_to_be_16(ETHERTYPE_IPV4) ||
+		     frame[ETHERNET_BYTES] != IPV4_PLAIN || (source & 0x10000) != 0 ||
+		     source == 0 || source == destination))
+		return parse_any(frame, size, length, out);
+	return parse_ipv4_header(frame + ETHERNET_BYTES, size - ETHERNET_BYTES,
+				 length - ETHERNET_BYTES, IPV4_BYTES_MIN, 0,
+				 HEAD(0, 0, ETHERNET_BYTES, 0), FRAME(length, 0), out);
 }
 
 bool parse_frame(const uint8_t *frame, uint32_t size, uint32_t length, struct parsed *out)
