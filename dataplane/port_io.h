@@ -76,7 +76,7 @@ struct port_io_ops {
 	/** File descriptor that polls readable when frames wait, or -ENOTSUP. May be NULL. */
 	int (*descriptor)(struct port_io *io, uint16_t queue);
 
-	/** State of the link now. Safe while a worker polls. */
+	/** State of the link now. Safe while a worker polls. @return 0, or -ENODEV: down, gone */
 	int (*link)(struct port_io *io, struct port_io_link *link);
 
 	/** Counters of the device. Safe while a worker polls. */

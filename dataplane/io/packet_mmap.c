@@ -38,8 +38,7 @@ static int link_state(struct port_io *io, struct port_io_link *link)
 			&port->tx_mtu_bytes,
 			RTE_MIN((uint32_t)mtu_bytes, port->frame_bytes_max - FRAME_HEADER_BYTES),
 			memory_order_relaxed);
-	(void)netdev_link(&port->netdev, link);
-	return 0;
+	return netdev_link(&port->netdev, link);
 }
 
 static void stats(struct port_io *io, struct port_io_stats *out)
@@ -76,7 +75,7 @@ static void port_close(struct port_io *io)
 }
 
 static const struct port_io_ops packet_mmap_ops = {
-	.name = "kernel",
+	.name = "packet_mmap",
 	.rx_burst = packet_rx_burst,
 	.tx_burst = packet_tx_burst,
 	.rx_backlog = packet_rx_backlog,
