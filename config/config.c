@@ -110,6 +110,7 @@ static struct config *load(const char *path, struct schema_document *document,
 	}
 	check_rules(document, config);
 	if (rc != 0 || errors->count > 0) {
+		schema_sort_errors(errors);
 		config_free(config);
 		return NULL;
 	}

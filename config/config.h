@@ -28,9 +28,9 @@
 #define CONFIG_DEVICE_BYTES  256
 #define CONFIG_PATH_BYTES    108 /* a socket must fit: sun_path */
 #define CONFIG_ADDRESSES_MAX 8
-#define CONFIG_VIAS_MAX	     64
+#define CONFIG_VIAS_MAX      64
 #define CONFIG_CORES_MAX     64
-#define CONFIG_VLAN_MAX	     4094
+#define CONFIG_VLAN_MAX      4094
 
 /* An address of either family; IPv4 in the first four bytes. Network byte order. */
 struct config_ip {
@@ -63,7 +63,7 @@ enum config_driver {
 enum config_trust { CONFIG_TRUST_DSCP, CONFIG_TRUST_PCP, CONFIG_TRUST_NONE };
 
 struct config_leaf {
-	char name[CONFIG_NAME_BYTES];	  /* default "leaf" */
+	char name[CONFIG_NAME_BYTES];     /* default "leaf" */
 	uint16_t cores[CONFIG_CORES_MAX]; /* worker cores; core_count 0: `workers` of our choice */
 	uint16_t core_count;
 	uint16_t workers;      /* default 1; equals core_count when cores are named */
@@ -78,8 +78,8 @@ struct config_port {
 	char name[CONFIG_NAME_BYTES];
 	char device[CONFIG_DEVICE_BYTES];
 	enum config_driver driver;
-	uint64_t speed_bps;	 /* 0: what the device reports */
-	uint32_t mtu_bytes;	 /* default 1500; layer 3 bytes, FCS and Ethernet header apart */
+	uint64_t speed_bps;      /* 0: what the device reports */
+	uint32_t mtu_bytes;      /* default 1500; layer 3 bytes, FCS and Ethernet header apart */
 	enum config_trust trust; /* default dscp */
 
 	/* Bridged: access_vlan, or trunk VLANs with an optional native one. Routed: addresses. */
@@ -93,7 +93,7 @@ struct config_port {
 };
 
 struct config_vlan {
-	uint16_t id;					    /* 1..4094 */
+	uint16_t id;                                        /* 1..4094 */
 	struct config_prefix address[CONFIG_ADDRESSES_MAX]; /* of the VLAN interface; may be none */
 	uint16_t address_count;
 	uint32_t mtu_bytes; /* of the interface: the smallest of the members', no key */
@@ -103,11 +103,11 @@ struct config_vlan {
 struct config_class {
 	char name[CONFIG_NAME_BYTES];
 	uint8_t priority; /* 0..7, unique */
-	uint64_t dscp;	  /* bit d: this class; together all 64, the rest is the default's */
-	uint8_t pcp;	  /* bit p: this class; default: bit `priority` */
+	uint64_t dscp;    /* bit d: this class; together all 64, the rest is the default's */
+	uint8_t pcp;      /* bit p: this class; default: bit `priority` */
 	bool lossless;
-	bool strict;	       /* strict priority; higher number first, above all weights */
-	uint8_t weight;	       /* 1..100 of DWRR bytes; 0 with strict */
+	bool strict;           /* strict priority; higher number first, above all weights */
+	uint8_t weight;        /* 1..100 of DWRR bytes; 0 with strict */
 	uint64_t max_rate_bps; /* strict only: shaper; 0: none */
 	uint32_t max_rate_ppm; /* the same as a share of the port's speed; 0: none */
 	struct config_mark mark;
@@ -153,11 +153,12 @@ struct config {
 
 struct config_error {
 	char text[384]; /* "FILE:LINE:COLUMN: ..." */
+	struct config_mark mark;
 };
 
 struct config_errors {
 	struct config_error error[CONFIG_ERRORS_MAX];
-	uint32_t count;	  /* kept */
+	uint32_t count;   /* kept */
 	uint32_t dropped; /* found beyond CONFIG_ERRORS_MAX */
 };
 
@@ -201,8 +202,8 @@ int config_check_offline(const struct config *config, struct config_errors *erro
  * Least `leaf.memory`: so many buffers of the largest MTU for each port, and for all. A plain bound;
  * config_load() has checked it.
  */
-#define CONFIG_BUFFERS_PER_PORT	     256
-#define CONFIG_BUFFERS_SHARED	     1024
+#define CONFIG_BUFFERS_PER_PORT      256
+#define CONFIG_BUFFERS_SHARED        1024
 /* Of one buffer beyond the MTU: mbuf, headroom, Ethernet and VLAN headers, mempool header; rounded. */
 #define CONFIG_BUFFER_OVERHEAD_BYTES 512
 

@@ -13,9 +13,9 @@
 /* A network that an interface of ours is in. */
 struct connected {
 	struct config_prefix address; /* ours, with its host bits */
-	uint16_t port;		      /* index, or UINT16_MAX: of a VLAN interface */
-	uint16_t vlan;		      /* index into config.vlans, when port is UINT16_MAX */
-	uint16_t index;		      /* which address of it */
+	uint16_t port;                /* index, or UINT16_MAX: of a VLAN interface */
+	uint16_t vlan;                /* index into config.vlans, when port is UINT16_MAX */
+	uint16_t index;               /* which address of it */
 };
 
 /* All of them, sorted by network; disjoint once config_check_addresses() had no complaint. */

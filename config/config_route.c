@@ -53,7 +53,7 @@ static const struct connected *check_reachable(struct schema_document *document,
 /* Where one of many stands, for finding equal ones. */
 struct entry {
 	const struct config_prefix *prefix; /* routes */
-	const struct config_ip *ip;	    /* neighbours */
+	const struct config_ip *ip;         /* neighbours */
 	struct schema_node *node;
 	uint32_t index;
 };

@@ -72,7 +72,7 @@ static bool shape_fits(const struct schema_row *row, const struct schema_node *n
 static const char *shape_written(const struct schema_node *node)
 {
 	return node->kind == SCHEMA_NODE_MAPPING ? "a mapping"
-	       : node->kind == SCHEMA_NODE_LIST	 ? "a list"
+	       : node->kind == SCHEMA_NODE_LIST  ? "a list"
 						 : "a single value";
 }
 

@@ -72,7 +72,7 @@
 
 #define SCHEMA_FILE_BYTES_MAX (16u << 20)
 #define SCHEMA_NODES_MAX      1000000u
-#define SCHEMA_ROWS_MAX	      64 /* rows of one table */
+#define SCHEMA_ROWS_MAX       64 /* rows of one table */
 
 /*
  * Types, the C field they need, and how they are written. min and max of a row are in the unit of the
@@ -122,12 +122,12 @@ enum schema_shape {
 	SCHEMA_KEYED, /* mapping with free keys, stored as SCHEMA_HEAP */
 };
 
-#define SCHEMA_REQUIRED	  (1u << 0) /* absent is an error */
+#define SCHEMA_REQUIRED   (1u << 0) /* absent is an error */
 #define SCHEMA_RELOADABLE (1u << 1) /* printed in the reference */
 #define SCHEMA_OPTIONAL \
 	(1u << 2) /* a mapping that is absent stays zero: its fallbacks don't count */
 #define SCHEMA_NONEMPTY (1u << 3) /* a list needs at least one element */
-#define SCHEMA_HIDDEN	(1u << 4) /* not in the reference */
+#define SCHEMA_HIDDEN   (1u << 4) /* not in the reference */
 
 struct schema_table;
 
@@ -136,19 +136,19 @@ struct schema_row {
 	enum schema_type type;
 	/* Where it goes: set by SCHEMA_FIELD, SCHEMA_ARRAY, SCHEMA_LIST, SCHEMA_DICT. */
 	enum schema_shape shape;
-	uint32_t offset, size;		   /* of the field, or of the array or pointer to it */
-	uint32_t element_size;		   /* lists */
+	uint32_t offset, size;             /* of the field, or of the array or pointer to it */
+	uint32_t element_size;             /* lists */
 	uint32_t count_offset, count_size; /* lists: the number of elements */
 	uint32_t mark_offset, mark_size;   /* optional struct config_mark: SCHEMA_ROW_MARK */
 	uint32_t given_offset, given_size; /* optional bool: the key was written: SCHEMA_GIVEN */
 	uint32_t flags;
 	uint64_t min, max;
-	uint32_t length_max;		  /* SCHEMA_LIST and SCHEMA_DICT: elements; 0: 65536 */
-	uint32_t value;			  /* for the kind field of a SCHEMA_ONE_OF table */
-	const char *unit;		  /* SCHEMA_UINT: printed, "bytes" */
-	const char *fallback;		  /* the default, as it would be written */
-	const char *fallback_help;	  /* the default in words, where it can't be one text */
-	const char *help;		  /* one line */
+	uint32_t length_max;              /* SCHEMA_LIST and SCHEMA_DICT: elements; 0: 65536 */
+	uint32_t value;                   /* for the kind field of a SCHEMA_ONE_OF table */
+	const char *unit;                 /* SCHEMA_UINT: printed, "bytes" */
+	const char *fallback;             /* the default, as it would be written */
+	const char *fallback_help;        /* the default in words, where it can't be one text */
+	const char *help;                 /* one line */
 	const struct schema_word *words;  /* SCHEMA_ENUM, SCHEMA_SET */
 	const struct schema_table *table; /* SCHEMA_MAP */
 	/*
@@ -158,9 +158,9 @@ struct schema_row {
 	int (*parse)(const char *text, void *field, char *why, size_t why_size);
 };
 
-#define SCHEMA_SIZEOF(type_, field_)	     ((uint32_t)sizeof(((type_ *)0)->field_))
+#define SCHEMA_SIZEOF(type_, field_)         ((uint32_t)sizeof(((type_ *)0)->field_))
 #define SCHEMA_SIZEOF_ELEMENT(type_, field_) ((uint32_t)sizeof(*((type_ *)0)->field_))
-#define SCHEMA_OFFSET(type_, field_)	     ((uint32_t)offsetof(type_, field_))
+#define SCHEMA_OFFSET(type_, field_)         ((uint32_t)offsetof(type_, field_))
 
 /* One value. */
 #define SCHEMA_FIELD(type_, field_) \
@@ -219,11 +219,11 @@ enum schema_kind { SCHEMA_NODE_SCALAR, SCHEMA_NODE_LIST, SCHEMA_NODE_MAPPING };
 
 struct schema_node {
 	enum schema_kind kind;
-	bool plain;		     /* a scalar without quotes */
-	bool refused;		     /* it, or something in it, was wrong */
-	const char *text;	     /* scalar, NUL-terminated; "" otherwise */
-	const char *key;	     /* a child of a mapping: its key; else NULL */
-	const char *origin;	     /* "--set path=value" when it came from there, else NULL */
+	bool plain;                  /* a scalar without quotes */
+	bool refused;                /* it, or something in it, was wrong */
+	const char *text;            /* scalar, NUL-terminated; "" otherwise */
+	const char *key;             /* a child of a mapping: its key; else NULL */
+	const char *origin;          /* "--set path=value" when it came from there, else NULL */
 	struct config_mark mark;     /* of the value */
 	struct config_mark key_mark; /* of the key */
 	struct schema_node *parent, *next, *first, *last;
@@ -289,6 +289,9 @@ void schema_fail_key(struct schema_document *document, struct schema_node *node,
 /** Add an error at a place that was noted before; line 0: only the file is named. */
 void schema_fail_mark(struct config_errors *errors, const char *path, struct config_mark mark,
 		      const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/** Sort errors by where they are in the file, for people. */
+void schema_sort_errors(struct config_errors *errors);
 
 /**
  * Parse one scalar by type, for programs' arguments (`--for 10ms`) and scenario expressions.

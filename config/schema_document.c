@@ -77,6 +77,7 @@ __attribute__((format(printf, 5, 0))) static void fail_at(struct config_errors *
 
 	if (error == NULL)
 		return;
+	error->mark = mark;
 	if (origin != NULL)
 		length = snprintf(error->text, sizeof(error->text), "%s: ", origin);
 	else if (mark.line == 0)
@@ -97,6 +98,23 @@ void schema_fail_mark(struct config_errors *errors, const char *path, struct con
 	va_start(arguments, format);
 	fail_at(errors, path, NULL, mark, format, arguments);
 	va_end(arguments);
+}
+
+static int error_compare(const void *left, const void *right)
+{
+	const struct config_error *a = left;
+	const struct config_error *b = right;
+
+	if (a->mark.line != b->mark.line)
+		return a->mark.line < b->mark.line ? -1 : 1;
+	if (a->mark.column != b->mark.column)
+		return a->mark.column < b->mark.column ? -1 : 1;
+	return strcmp(a->text, b->text);
+}
+
+void schema_sort_errors(struct config_errors *errors)
+{
+	qsort(errors->error, errors->count, sizeof(errors->error[0]), error_compare);
 }
 
 static void refuse(struct schema_node *node)

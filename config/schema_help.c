@@ -218,7 +218,7 @@ static void print_table(const struct schema_table *table, const char *path, bool
 			continue;
 		snprintf(below, sizeof(below), "%s%s%s%s", path, path[0] != '\0' ? "." : "",
 			 row->key,
-			 list			      ? "[]"
+			 list                         ? "[]"
 			 : row->shape == SCHEMA_KEYED ? ".NAME"
 						      : "");
 		print_table(row->shape == SCHEMA_KEYED ? row->table->rows[1].table : row->table,

@@ -325,7 +325,7 @@ static const struct schema_row config_rows[] = {
 };
 
 const struct schema_table config_table = {
-	"leaf.yaml",
+	"the file",
 	config_rows,
 	.struct_size = sizeof(struct config),
 	.help = "Units: rates `100G`, `2.5G`, `100M` (bits/s); sizes `9216`, `64KB` = 64000, "

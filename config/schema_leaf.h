@@ -19,7 +19,7 @@
 #include "config/config.h"
 #include "config/schema.h"
 
-extern const struct schema_table config_table;	     /* all of leaf.yaml, into struct config */
+extern const struct schema_table config_table;       /* all of leaf.yaml, into struct config */
 extern const struct schema_table config_class_table; /* one class, into struct config_class */
 extern const struct schema_word config_class_presets[];
 

@@ -25,7 +25,7 @@ struct units {
 	const char *name; /* "a rate" */
 	const char *rule; /* which suffixes are right */
 	const char *example;
-	bool bare_zero;	      /* 0 needs no suffix */
+	bool bare_zero;       /* 0 needs no suffix */
 	struct unit unit[10]; /* smallest first; ends with a NULL suffix */
 };
 
@@ -178,10 +178,10 @@ int schema_parse_number(enum schema_type type, const char *text, uint64_t *value
 		if (type == SCHEMA_UINT)
 			return not_this(kind, why, why_size);
 		snprintf(why, why_size, "is finer than can be kept: at most a whole number of %s",
-			 type == SCHEMA_SIZE	 ? "bytes"
-			 : type == SCHEMA_RATE	 ? "bits per second"
+			 type == SCHEMA_SIZE     ? "bytes"
+			 : type == SCHEMA_RATE   ? "bits per second"
 			 : type == SCHEMA_LENGTH ? "millimetres"
-			 : type == SCHEMA_TIME	 ? "picoseconds"
+			 : type == SCHEMA_TIME   ? "picoseconds"
 						 : "millionths");
 		return -ERANGE;
 	}

@@ -16,10 +16,11 @@ struct builder {
 	struct fy_parser *parser;
 	struct schema_node *root;
 	struct schema_node *open; /* the list or mapping that is being filled, or NULL */
-	char *key;		  /* of the next value in a mapping; NULL: a key comes next */
+	char *key;                /* of the next value in a mapping; NULL: a key comes next */
 	struct config_mark key_mark;
 	struct config_mark last; /* of the last event that had a place */
 	uint32_t documents;
+	size_t size; /* of the text */
 };
 
 /* A place for messages while the tree isn't there yet. */
@@ -87,14 +88,24 @@ static int builder_open(struct builder *builder, enum schema_kind kind)
 	return rc;
 }
 
+/* libfyaml's mark of a quoted text is behind the quote. */
+static void mark_quote(struct builder *builder, enum fy_scalar_style style)
+{
+	if ((style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED) &&
+	    builder->last.column > 1)
+		builder->last.column--;
+}
+
 static int builder_scalar(struct builder *builder, const struct fy_event_scalar_data *scalar)
 {
+	enum fy_scalar_style style = fy_token_scalar_style(scalar->value);
 	struct schema_memory *memory = &builder->document->memory;
 	struct schema_node *node;
 	const char *text;
 	size_t size = 0;
 	char *copy;
 
+	mark_quote(builder, style);
 	text = fy_token_get_text(scalar->value, &size);
 	if (text == NULL)
 		size = 0;
@@ -113,7 +124,7 @@ static int builder_scalar(struct builder *builder, const struct fy_event_scalar_
 		return builder_fail(builder, "out of memory");
 	node->kind = SCHEMA_NODE_SCALAR;
 	node->text = copy;
-	node->plain = fy_token_scalar_style(scalar->value) == FYSS_PLAIN;
+	node->plain = style == FYSS_PLAIN;
 	node->mark = builder->last;
 	return builder_append(builder, node);
 }
@@ -144,6 +155,11 @@ static int builder_event(struct builder *builder, struct fy_event *event)
 	case FYET_SEQUENCE_END:
 		builder->open = builder->open != NULL ? builder->open->parent : NULL;
 		return 0;
+	case FYET_STREAM_END:
+		/* Never take half a file for a whole one. */
+		if (mark != NULL && mark->input_pos < builder->size)
+			return builder_fail(builder, "not valid YAML: reading ended here");
+		return 0;
 	case FYET_SCALAR:
 		return builder_scalar(builder, &event->scalar);
 	default:
@@ -151,12 +167,42 @@ static int builder_event(struct builder *builder, struct fy_event *event)
 	}
 }
 
+/* The first tab in an indentation, which YAML forbids and eyes don't see. */
+static bool find_tab(const char *text, size_t size, struct config_mark *mark)
+{
+	bool indentation = true;
+	size_t i;
+
+	*mark = (struct config_mark){1, 1};
+	for (i = 0; i < size; i++) {
+		if (text[i] == '\n') {
+			*mark = (struct config_mark){mark->line + 1, 1};
+			indentation = true;
+			continue;
+		}
+		if (indentation && text[i] == '\t')
+			return true;
+		indentation &= text[i] == ' ';
+		mark->column++;
+	}
+	return false;
+}
+
 /* The first thing that libfyaml complained about; it stops there. */
-static void report_syntax(struct builder *builder, struct fy_diag *diag)
+static void report_syntax(struct builder *builder, const char *text, size_t size,
+			  struct fy_diag *diag)
 {
 	struct fy_diag_error *error;
+	struct config_mark tab;
 	void *iterator = NULL;
 
+	if (find_tab(text, size, &tab)) {
+		struct schema_node place = {.origin = builder->origin, .mark = tab};
+
+		schema_fail(builder->document, &place,
+			    "not valid YAML: a tab in the indentation, use spaces");
+		return;
+	}
 	while ((error = fy_diag_errors_iterate(diag, &iterator)) != NULL) {
 		struct schema_node place = builder_place(builder);
 
@@ -171,11 +217,59 @@ static void report_syntax(struct builder *builder, struct fy_diag *diag)
 	builder_fail(builder, "not valid YAML");
 }
 
+/* Bytes of the UTF-8 character at text (RFC 3629), 0 when there is none. size >= 1 */
+static size_t utf8_size(const uint8_t *text, size_t size)
+{
+	uint32_t lead = text[0];
+	size_t bytes = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+	size_t i;
+
+	if (lead > 0xf4 || bytes > size)
+		return 0;
+	for (i = 1; i < bytes; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	/* Overlong forms, surrogates, and what is beyond U+10FFFF. */
+	if ((lead == 0xe0 && text[1] < 0xa0) || (lead == 0xed && text[1] > 0x9f) ||
+	    (lead == 0xf0 && text[1] < 0x90) || (lead == 0xf4 && text[1] > 0x8f))
+		return 0;
+	return bytes;
+}
+
+/*
+ * Only text may reach libfyaml: 0.7.12 doesn't end on a directive with a broken character, and
+ * takes one elsewhere for the end of the file.
+ */
+static int check_characters(struct builder *builder, const char *text, size_t size)
+{
+	const uint8_t *bytes = (const uint8_t *)text;
+	size_t i = 0;
+
+	while (i < size) {
+		size_t length = utf8_size(bytes + i, size - i);
+		uint8_t c = bytes[i];
+
+		if (length == 0)
+			return builder_fail(builder, "not a text: a character that isn't UTF-8");
+		if ((c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7f)
+			return builder_fail(builder, "not a text: a control character");
+		builder->last.column++;
+		if (c == '\n')
+			builder->last = (struct config_mark){builder->last.line + 1, 1};
+		i += length;
+	}
+	builder->last = (struct config_mark){1, 1};
+	return 0;
+}
+
 static int build(struct builder *builder, const char *text, size_t size, struct fy_diag *diag)
 {
 	struct fy_event *event;
-	int rc = 0;
+	int rc = check_characters(builder, text, size);
 
+	if (rc != 0)
+		return rc;
 	if (fy_parser_set_string(builder->parser, text, size) != 0)
 		return builder_fail(builder, "out of memory");
 	while (rc == 0 && (event = fy_parser_parse(builder->parser)) != NULL) {
@@ -183,7 +277,7 @@ static int build(struct builder *builder, const char *text, size_t size, struct 
 		fy_parser_event_free(builder->parser, event);
 	}
 	if (rc == 0 && fy_parser_get_stream_error(builder->parser)) {
-		report_syntax(builder, diag);
+		report_syntax(builder, text, size, diag);
 		rc = -EINVAL;
 	}
 	return rc;
@@ -192,7 +286,8 @@ static int build(struct builder *builder, const char *text, size_t size, struct 
 struct schema_node *schema_build(struct schema_document *document, const char *text, size_t size,
 				 const char *origin)
 {
-	struct builder builder = {.document = document, .origin = origin, .last = {1, 1}};
+	struct builder builder = {
+		.document = document, .origin = origin, .last = {1, 1}, .size = size};
 	struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE};
 	struct fy_diag_cfg diag_config;
 	struct fy_diag *diag;

@@ -46,6 +46,7 @@ const char *schema_format_range(const struct schema_row *row, char *buffer, size
 {
 	enum schema_type type = row->type;
 	char low[32];
+	const char *unit;
 	char high[32];
 
 	buffer[0] = '\0';
@@ -68,10 +69,12 @@ const char *schema_format_range(const struct schema_row *row, char *buffer, size
 	case SCHEMA_LENGTH:
 	case SCHEMA_SHARE:
 	case SCHEMA_RATIO:
+		unit = type == SCHEMA_SIZE && row_max(row) < 100000 ? " bytes" : "";
 		if (row->max != 0 || row->min != 0 || type == SCHEMA_SHARE)
-			snprintf(buffer, size, "%s..%s",
+			snprintf(buffer, size, "%s..%s%s",
 				 schema_format_number(type, row->min, low, sizeof(low)),
-				 schema_format_number(type, row_max(row), high, sizeof(high)));
+				 schema_format_number(type, row_max(row), high, sizeof(high)),
+				 unit);
 		break;
 	default:
 		break;
@@ -223,7 +226,7 @@ static void list_words(const struct schema_word *words, char *buffer, size_t siz
 	buffer[0] = '\0';
 	for (word = words; word->word != NULL && used < size; word++) {
 		int n = snprintf(buffer + used, size - used, "%s%s",
-				 word == words		? ""
+				 word == words          ? ""
 				 : word[1].word == NULL ? " or "
 							: ", ",
 				 word->word);
