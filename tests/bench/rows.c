@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/bench/bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_errno.h>
+#include <rte_ip.h>
+#include <rte_lpm.h>
+#include <rte_mbuf.h>
+
+#include "config/config.h"
+#include "control/apply.h"
+#include "dataplane/leaf.h"
+#include "dataplane/packet.h"
+#include "dataplane/parse.h"
+#include "dataplane/worker.h"
+
+/* Longer than a burst of the largest frames lasts on one port, so that nothing queues up. */
+#define POLL_PS (4 * PS_PER_US)
+
+/*
+ * Rack ports and uplinks of a leaf, once routed and once bridged. Half of the prefixes are behind
+ * one uplink, half behind all four.
+ */
+static const char config_l3[] =
+	"leaf: {router_mac: '02:00:00:00:10:01', memory: 1GiB}\n"
+	"ports:\n"
+	"  - {name: in, device: net_null0, speed: 400G, mtu: 4200, address: 10.1.0.254/24}\n"
+	"  - {name: up0, device: net_null1, speed: 400G, mtu: 4200, address: 10.255.0.0/31}\n"
+	"  - {name: up1, device: net_null2, speed: 400G, mtu: 4200, address: 10.255.0.2/31}\n"
+	"  - {name: up2, device: net_null3, speed: 400G, mtu: 4200, address: 10.255.0.4/31}\n"
+	"  - {name: up3, device: net_null4, speed: 400G, mtu: 4200, address: 10.255.0.6/31}\n"
+	"neighbours:\n"
+	"  - {address: 10.255.0.1, mac: '02:00:00:00:20:00'}\n"
+	"  - {address: 10.255.0.3, mac: '02:00:00:00:20:01'}\n"
+	"  - {address: 10.255.0.5, mac: '02:00:00:00:20:02'}\n"
+	"  - {address: 10.255.0.7, mac: '02:00:00:00:20:03'}\n"
+	"routes:\n"
+	"  - {to: 10.16.0.0/16, via: 10.255.0.1}\n"
+	"  - {to: 10.17.0.0/16, via: 10.255.0.3}\n"
+	"  - {to: 10.18.0.0/16, via: 10.255.0.5}\n"
+	"  - {to: 10.19.0.0/16, via: 10.255.0.7}\n"
+	"  - {to: 10.20.0.0/16, via: 10.255.0.1}\n"
+	"  - {to: 10.21.0.0/16, via: 10.255.0.3}\n"
+	"  - {to: 10.22.0.0/16, via: 10.255.0.5}\n"
+	"  - {to: 10.23.0.0/16, via: 10.255.0.7}\n"
+#define ALL_UPLINKS "via: [10.255.0.1, 10.255.0.3, 10.255.0.5, 10.255.0.7]}\n"
+	"  - {to: 10.24.0.0/16, " ALL_UPLINKS "  - {to: 10.25.0.0/16, " ALL_UPLINKS
+	"  - {to: 10.26.0.0/16, " ALL_UPLINKS "  - {to: 10.27.0.0/16, " ALL_UPLINKS
+	"  - {to: 10.28.0.0/16, " ALL_UPLINKS "  - {to: 10.29.0.0/16, " ALL_UPLINKS
+	"  - {to: 10.30.0.0/16, " ALL_UPLINKS "  - {to: 10.31.0.0/16, " ALL_UPLINKS;
+
+static const char config_l2[] =
+	"leaf: {router_mac: '02:00:00:00:10:01', memory: 1GiB}\n"
+	"ports:\n"
+	"  - {name: in, device: net_null0, speed: 400G, mtu: 4200, vlan: {access: 100}}\n"
+	"  - {name: up0, device: net_null1, speed: 400G, mtu: 4200, vlan: {access: 100}}\n"
+	"  - {name: up1, device: net_null2, speed: 400G, mtu: 4200, vlan: {access: 100}}\n"
+	"  - {name: up2, device: net_null3, speed: 400G, mtu: 4200, vlan: {access: 100}}\n"
+	"  - {name: up3, device: net_null4, speed: 400G, mtu: 4200, vlan: {access: 100}}\n";
+
+static void supply(struct row *row, const struct frames *frames)
+{
+	row->port[0].supply = frames->packet;
+	row->port[0].supply_left = frames->count;
+}
+
+/* ---- the reference: what any IPv4 forwarder has to do, and no more ---- */
+
+struct bundle {
+	uint32_t count;
+	struct rte_mbuf *packet[BURST_COUNT_MAX];
+};
+
+static inline void route_one(const struct adjacency *adjacency, struct rte_mbuf *packet,
+			     const struct parsed *parsed)
+{
+	uint8_t *ip = packet_data(packet) + parsed->l3_offset;
+	uint32_t checksum = load_u16(ip + 10) + (uint32_t)rte_cpu_to_be_16(0x0100);
+	uint16_t folded = (uint16_t)(checksum + (checksum >= 0xffff));
+
+	ip[8] = (uint8_t)(parsed->ttl - 1);
+	memcpy(ip + 10, &folded, sizeof(folded));
+	memcpy(ip - parsed->l3_offset, adjacency->destination_mac, 12);
+}
+
+static void reference_burst(struct row *row)
+{
+	struct port_io *in = &row->port[0].io;
+	struct rte_mbuf *packet[BURST_COUNT_MAX];
+	struct parsed parsed[BURST_COUNT_MAX];
+	uint32_t destination[BURST_COUNT_MAX], hop[BURST_COUNT_MAX];
+	struct bundle out[BENCH_PORTS];
+	uint32_t count = in->ops->rx_burst(in, 0, packet, BURST_COUNT_MAX);
+	uint32_t bad = parse_burst(packet, count, parsed);
+
+	for (uint32_t port = 1; port < BENCH_PORTS; port++)
+		out[port].count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		destination[i] = rte_be_to_cpu_32(parsed[i].destination);
+	rte_lpm_lookup_bulk(row->lpm, destination, hop, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct adjacency *adjacency;
+		struct bundle *bundle;
+
+		if (unlikely((bad >> i & 1) != 0 || (hop[i] & RTE_LPM_LOOKUP_SUCCESS) == 0 ||
+			     parsed[i].ttl <= 1)) {
+			rte_pktmbuf_free(packet[i]);
+			continue;
+		}
+		adjacency = &row->next_hop[hop[i] & 0xff];
+		route_one(adjacency, packet[i], &parsed[i]);
+		bundle = &out[adjacency->egress];
+		bundle->packet[bundle->count++] = packet[i];
+	}
+	for (uint16_t port = 1; port < BENCH_PORTS; port++) {
+		struct port_io *io = &row->port[port].io;
+
+		if (out[port].count != 0)
+			io->ops->tx_burst(io, 0, out[port].packet, (uint16_t)out[port].count);
+	}
+}
+
+static void reference_pass(struct row *row, const struct frames *frames)
+{
+	supply(row, frames);
+	while (row->port[0].supply_left != 0)
+		reference_burst(row);
+}
+
+static int reference_create(struct row *row)
+{
+	struct rte_lpm_config conf = {.max_rules = 1024, .number_tbl8s = 256};
+
+	row->lpm = rte_lpm_create("reference", 0, &conf);
+	if (row->lpm == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < BENCH_PREFIXES; i++) {
+		struct adjacency *adjacency = &row->next_hop[i];
+
+		if (rte_lpm_add(row->lpm, flow_destination(i), 16, i) != 0)
+			return -EINVAL;
+		uplink_neighbour(i % BENCH_UPLINKS, adjacency->destination_mac);
+		memcpy(adjacency->source_mac, "\x02\0\0\0\x10\x01", 6);
+		adjacency->egress = (uint16_t)(1 + i % BENCH_UPLINKS);
+	}
+	return 0;
+}
+
+/* ---- the pipelines ---- */
+
+static void pipeline_pass(struct row *row, const struct frames *frames)
+{
+	supply(row, frames);
+	worker_ready(row->worker, 0);
+	while (row->port[0].supply_left != 0) {
+		row->now_ps += POLL_PS;
+		worker_poll(row->worker, row->now_ps);
+	}
+}
+
+static struct config *load(const char *text)
+{
+	struct config_errors *errors = calloc(1, sizeof(*errors));
+	struct config *config = NULL;
+
+	if (errors != NULL)
+		config = config_load_string("bench.yaml", text, strlen(text), errors);
+	if (config == NULL && errors != NULL)
+		config_print_errors(errors, stderr);
+	free(errors);
+	return config;
+}
+
+static const struct snapshot *snapshot_of(struct row *row, const char *text, uint32_t packets_max)
+{
+	struct config *config = load(text);
+	struct apply_port port[BENCH_PORTS];
+	struct apply_state state = {.port = port, .packets_max = packets_max, .hash_seed = 1};
+	const struct snapshot *snapshot = NULL;
+
+	if (config == NULL)
+		return NULL;
+	for (uint32_t i = 0; i < BENCH_PORTS; i++)
+		port[i] = (struct apply_port){.link_up = true, .run_ahead_ps = POLL_PS};
+	row->fib = fib_create(row->name, row->kind == FRAMES_ROUTED ? FIB_DIR24_8 : FIB_COMPACT,
+			      apply_routes_max(config), 0);
+	if (row->fib != NULL)
+		snapshot = apply_snapshot(config, &state, row->fib, false);
+	config_free(config);
+	return snapshot;
+}
+
+static int pipeline_create(struct row *row, const char *text, struct rte_mempool *pool)
+{
+	struct leaf_params params = {
+		.port_count = BENCH_PORTS,
+		.worker_count = 1,
+		.pool = pool,
+		.packets_max = pool->size,
+	};
+	uint64_t token;
+
+	row->snapshot = snapshot_of(row, text, params.packets_max);
+	row->leaf = leaf_create(&params);
+	if (row->snapshot == NULL || row->leaf == NULL)
+		return -ENOMEM;
+	for (uint16_t i = 0; i < BENCH_PORTS; i++)
+		if (leaf_attach(row->leaf, i, &row->port[i].io, 0) != 0)
+			return -EINVAL;
+	leaf_publish(row->leaf, row->snapshot, &token);
+	row->worker = leaf_worker(row->leaf, 0);
+	for (uint32_t flow = 0; flow < BENCH_FLOWS && row->kind == FRAMES_BRIDGED; flow++) {
+		uint8_t mac[6];
+
+		flow_station(flow, mac);
+		fdb_learn(leaf_fdb(row->leaf), fdb_key(mac, 100),
+			  (uint16_t)(1 + flow % BENCH_UPLINKS), 0);
+	}
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool)
+{
+	int rc;
+
+	memset(rows, 0, ROW_COUNT * sizeof(*rows));
+	rows[ROW_REFERENCE].name = "reference-lpm";
+	rows[ROW_REFERENCE].pass = reference_pass;
+	rows[ROW_PIPELINE_L3].name = "pipeline-l3";
+	rows[ROW_PIPELINE_L3].pass = pipeline_pass;
+	rows[ROW_PIPELINE_L2].name = "pipeline-l2";
+	rows[ROW_PIPELINE_L2].pass = pipeline_pass;
+	rows[ROW_PIPELINE_L2].kind = FRAMES_BRIDGED;
+	for (uint32_t i = 0; i < ROW_COUNT; i++)
+		for (uint16_t port = 0; port < BENCH_PORTS; port++)
+			bench_io_init(&rows[i].port[port], port);
+	rc = reference_create(&rows[ROW_REFERENCE]);
+	if (rc == 0)
+		rc = pipeline_create(&rows[ROW_PIPELINE_L3], config_l3, pool);
+	if (rc == 0)
+		rc = pipeline_create(&rows[ROW_PIPELINE_L2], config_l2, pool);
+	if (rc != 0) {
+		fprintf(stderr, "roceleaf-bench: can't set up: %s\n", strerror(-rc));
+		rows_free(rows);
+	}
+	return rc;
+}
+
+void rows_free(struct row rows[ROW_COUNT])
+{
+	for (uint32_t i = 0; i < ROW_COUNT; i++) {
+		leaf_free(rows[i].leaf);
+		snapshot_free(rows[i].snapshot);
+		fib_free(rows[i].fib);
+		rte_lpm_free(rows[i].lpm);
+	}
+}
+
+/* Was a routed frame rewritten right? By its bytes, not by our own arithmetic. */
+static bool frame_is_routed(struct rte_mbuf *packet)
+{
+	const uint8_t *frame = packet_data(packet);
+	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(const void *)(frame + 14);
+
+	return memcmp(frame, "\x02\0\0\0\x20", 5) == 0 && frame[5] < BENCH_UPLINKS &&
+	       memcmp(frame + 6, "\x02\0\0\0\x10\x01", 6) == 0 && ip->time_to_live == 63 &&
+	       rte_raw_cksum(ip, sizeof(*ip)) == 0xffff;
+}
+
+int row_check(struct row *row, struct frames *frames)
+{
+	uint64_t before = 0, sent = 0;
+	uint32_t wrong = 0;
+
+	for (uint32_t port = 1; port < BENCH_PORTS; port++)
+		before += row->port[port].sent;
+	row->pass(row, frames);
+	for (uint32_t port = 1; port < BENCH_PORTS; port++) {
+		sent += row->port[port].sent;
+		if (row->port[port].sent == 0)
+			wrong++;
+	}
+	for (uint32_t i = 0; i < frames->count && row->kind == FRAMES_ROUTED; i++)
+		wrong += !frame_is_routed(frames->packet[i]);
+	if (sent - before == frames->count && wrong == 0)
+		return 0;
+	fprintf(stderr, "roceleaf-bench: %s sent %" PRIu64 " of %u frames, %u wrong\n", row->name,
+		sent - before, frames->count, wrong);
+	return -EINVAL;
+}
