@@ -65,7 +65,8 @@ static void flood_copy(struct worker *worker, struct burst *burst, uint32_t i, u
 		});
 }
 
-void bridge_flood(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan)
+void bridge_flood(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan,
+		  uint16_t from)
 {
 	const struct snapshot *snapshot = burst->snapshot;
 	const struct vlan_table *table = &snapshot->vlan[snapshot->vlan_index[vlan]];
@@ -80,7 +81,7 @@ void bridge_flood(struct worker *worker, struct burst *burst, uint32_t i, uint16
 	counter_add(&worker->port_counters[burst->port].flooded, 1);
 	PORT_BITS_FOREACH(&table->members, port)
 	{
-		if (port == burst->port || !snapshot->port[port].link_up)
+		if (port == from || !snapshot->port[port].link_up)
 			continue;
 		if (last != PORT_NONE)
 			flood_copy(worker, burst, i, vlan, table, last);
@@ -111,10 +112,11 @@ static void bridge_multicast(struct worker *worker, struct burst *burst, uint32_
 		if (reason != PUNT_NONE)
 			burst_punt_copy(worker, burst, i, reason, table->interface);
 	}
-	bridge_flood(worker, burst, i, vlan);
+	bridge_flood(worker, burst, i, vlan, burst->port);
 }
 
-void bridge_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan)
+void bridge_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan,
+		    uint16_t from)
 {
 	const struct snapshot *snapshot = burst->snapshot;
 	const uint8_t *frame = packet_data(burst->packet[i]);
@@ -129,8 +131,8 @@ void bridge_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint
 			    snapshot->fdb_age_ps);
 	if (unlikely(egress >= snapshot->port_count || !snapshot->port[egress].link_up ||
 		     !port_bits_test(&snapshot->vlan[snapshot->vlan_index[vlan]].members, egress)))
-		bridge_flood(worker, burst, i, vlan);
-	else if (unlikely(egress == burst->port))
+		bridge_flood(worker, burst, i, vlan, from);
+	else if (unlikely(egress == from))
 		burst_drop(worker, burst, i, DROP_SAME_PORT);
 	else
 		bridge_send(worker, burst, i, vlan, egress);
@@ -174,7 +176,7 @@ void bridge_burst(struct worker *worker, struct burst *burst, uint32_t packets)
 		}
 		fdb_learn(worker->leaf->fdb, fdb_key(frame + 6, vlan), burst->port, burst->now_ps);
 		if (load_mac(frame) != router_mac || table->interface == INTERFACE_NONE)
-			bridge_deliver(worker, burst, i, vlan);
+			bridge_deliver(worker, burst, i, vlan, burst->port);
 		else if (likely((parsed->kind & KIND_IP_MASK) != 0))
 			route_add(worker, burst, i, &batch);
 		else

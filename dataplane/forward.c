@@ -170,7 +170,7 @@ static void cpu_burst(struct worker *worker, struct burst *burst, uint32_t packe
 		else if (interface->port != PORT_NONE)
 			enqueue_parsed(worker, burst, i, interface->port);
 		else
-			bridge_deliver(worker, burst, i, interface->vlan);
+			bridge_deliver(worker, burst, i, interface->vlan, burst->port);
 	}
 	class_run_end(worker, burst->port, &run);
 	route_batch(worker, burst, &batch);

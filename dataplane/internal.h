@@ -98,15 +98,20 @@ void burst_punt(struct worker *worker, struct burst *burst, uint32_t i, enum pun
 /* bridge.c: packets received on a bridged port. Hot. */
 void bridge_burst(struct worker *worker, struct burst *burst, uint32_t packets);
 
-/* bridge.c: send packet i, untagged or of this VLAN, towards its destination MAC in a VLAN. */
-void bridge_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan);
+/*
+ * bridge.c: send packet i, untagged or of this VLAN, towards its destination MAC in a VLAN.
+ * `from` is the port that it mustn't go back to; PORT_NONE for a routed one, which may.
+ */
+void bridge_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan,
+		    uint16_t from);
 
 /* bridge.c: queue packet i for a port of a VLAN, its tag as that port wants it. */
 void bridge_send(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan,
 		 uint16_t egress);
 
-/* bridge.c: send packet i to all members of a VLAN but its ingress port. Cold. */
-void bridge_flood(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan);
+/* bridge.c: send packet i to all members of a VLAN but `from`. Cold. */
+void bridge_flood(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan,
+		  uint16_t from);
 
 /* frame.c: insert, replace or remove the 802.1Q tag. @return 0, -ENOSPC (no headroom) */
 int frame_tag(struct rte_mbuf *packet, struct parsed *parsed, bool tagged, uint16_t vlan,

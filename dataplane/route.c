@@ -105,7 +105,7 @@ static __rte_noinline void send_vlan(struct worker *worker, struct burst *burst,
 	if (adjacency->egress != PORT_NONE && burst->snapshot->port[adjacency->egress].link_up)
 		bridge_send(worker, burst, i, adjacency->vlan, adjacency->egress);
 	else
-		bridge_deliver(worker, burst, i, adjacency->vlan);
+		bridge_deliver(worker, burst, i, adjacency->vlan, PORT_NONE);
 }
 
 static inline void send_adjacency(struct worker *worker, struct burst *burst, uint32_t i,
