@@ -35,22 +35,29 @@ static __rte_noinline uint32_t martian4(const struct parsed *parsed)
 	return 0;
 }
 
-static inline bool address6_is_zero_but_last(const uint8_t *address)
+/* ::, ::1 and ::ffff:0:0/96, IPv4 addresses in disguise: none may be on a wire (RFC 6890). */
+static inline bool address6_is_special(const uint8_t *address)
 {
-	return load_u64(address) == 0 &&
-	       (load_u64(address + 8) & rte_cpu_to_be_64(~UINT64_C(1))) == 0;
+	uint64_t low = load_u64(address + 8);
+
+	return load_u64(address) == 0 && ((low & rte_cpu_to_be_64(~UINT64_C(1))) == 0 ||
+					  (uint32_t)low == rte_cpu_to_be_32(0xffff));
+}
+
+static inline bool address6_is_link_local(const uint8_t *address)
+{
+	return address[0] == 0xfe && (address[1] & 0xc0) == 0x80;
 }
 
 static uint32_t martian6(const uint8_t *ip)
 {
 	const uint8_t *source = ip + 8, *destination = ip + 24;
 
-	/* :: and ::1 */
-	if (source[0] == 0xff || address6_is_zero_but_last(source))
+	if (source[0] == 0xff || address6_is_special(source))
 		return DROP_MARTIAN_SOURCE + 1;
 	if (destination[0] == 0xff)
 		return DROP_MULTICAST + 1;
-	if (address6_is_zero_but_last(destination))
+	if (address6_is_special(destination))
 		return DROP_MARTIAN_DESTINATION + 1;
 	return 0;
 }
@@ -206,8 +213,8 @@ static __rte_noinline void route6(struct worker *worker, struct burst *burst, ui
 
 		if (unlikely(martian != 0)) {
 			burst_drop(worker, burst, i, (enum drop_reason)(martian - 1));
-		} else if (unlikely(ip[24] == 0xfe && (ip[25] & 0xc0) == 0x80)) {
-			/* fe80::/10 never leaves its link: it is for us, or for nobody here. */
+		} else if (unlikely(address6_is_link_local(ip + 24))) {
+			/* Never leaves its link: it is for us, or for nobody here. */
 			uint16_t interface = ingress_interface(burst, i);
 
 			if (interface != INTERFACE_NONE)
@@ -222,8 +229,17 @@ static __rte_noinline void route6(struct worker *worker, struct burst *burst, ui
 	if (count != 0)
 		fib_lookup6(burst->snapshot->fib[0], (const uint8_t(*)[16])destination, group,
 			    count);
-	for (uint32_t k = 0; k < count; k++)
-		route_one(worker, burst, index[k], group[k]);
+	for (uint32_t k = 0; k < count; k++) {
+		uint32_t i = index[k];
+		const uint8_t *ip = packet_data(burst->packet[i]) + burst->parsed[i].l3_offset;
+
+		/* To us it may speak with its link-local address, to others not (RFC 4291 2.5.6). */
+		if (unlikely(address6_is_link_local(ip + 8)) &&
+		    burst->snapshot->group[group[k]].kind != GROUP_LOCAL)
+			burst_drop(worker, burst, i, DROP_MARTIAN_SOURCE);
+		else
+			route_one(worker, burst, i, group[k]);
+	}
 }
 
 void route_add_other(struct worker *worker, struct burst *burst, uint32_t i,
