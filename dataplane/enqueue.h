@@ -15,9 +15,12 @@
 void enqueue_refuse(struct worker *worker, struct rte_mbuf *packet, uint16_t egress,
 		    struct packet_meta meta);
 
-/** Queue a packet; it isn't the caller's any more. Hot. @param meta cost_bytes is its length */
-static inline void enqueue(struct worker *worker, struct rte_mbuf *packet, uint16_t egress,
-			   struct packet_meta meta)
+/**
+ * Queue a packet; it isn't the caller's any more. Hot; inlined by force: a call costs a tenth of it.
+ * @param meta cost_bytes is its length
+ */
+static inline __attribute__((always_inline)) void
+enqueue(struct worker *worker, struct rte_mbuf *packet, uint16_t egress, struct packet_meta meta)
 {
 	const struct leaf *leaf = worker->leaf;
 	struct egress_queue *queue = leaf_queue(leaf, egress, meta.priority);

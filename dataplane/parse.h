@@ -88,6 +88,15 @@ static inline uint8_t parsed_pcp(const struct parsed *parsed)
 	return (uint8_t)(parsed->tci >> 13);
 }
 
+/** An untagged IPv4 frame? One compare. */
+static inline bool parsed_is_plain_ipv4(const struct parsed *parsed)
+{
+	uint32_t head;
+
+	memcpy(&head, &parsed->kind, sizeof(head));
+	return (head & 0x00ff00ff) == (KIND_IPV4 | 14 << 16);
+}
+
 /** Destination queue pair, 24 bits. */
 static inline uint32_t parsed_destination_qp(const struct parsed *parsed)
 {

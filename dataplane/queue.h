@@ -25,11 +25,18 @@
 struct rte_mbuf;
 
 #define QUEUE_CHUNK_PACKETS 15
+#define QUEUE_CHUNK_BYTES   128
 
+/*
+ * Aligned to its size, so that a pointer to a packet's slot says all: a pointer behind the last slot
+ * is aligned (as is NULL), and the chunk of any other is found by rounding down.
+ */
 struct queue_chunk {
-	alignas(128) struct queue_chunk *next;
+	alignas(QUEUE_CHUNK_BYTES) struct queue_chunk *next;
 	struct rte_mbuf *packet[QUEUE_CHUNK_PACKETS];
 };
+
+_Static_assert(sizeof(struct queue_chunk) == QUEUE_CHUNK_BYTES, "slots reach the chunk's end");
 
 struct queue_pool {
 	struct queue_chunk *unused;
@@ -47,20 +54,30 @@ void queue_pool_free(struct queue_pool *pool);
 
 /* One egress queue of one port; one cache line. Written by the port's owner. */
 struct egress_queue {
-	alignas(64) struct queue_chunk *head;
-	struct queue_chunk *tail;
-	uint8_t head_index;
-	uint8_t tail_room;      /* slots left in tail; 0 at first, when there is no chunk */
-	int32_t deficit_bytes;  /* DWRR credit; may go negative by a frame */
-	uint32_t quantum_bytes; /* 0 with strict priority */
+	alignas(64) struct rte_mbuf **head; /* slot of the first packet */
+	struct rte_mbuf **tail;             /* slot for the next one; NULL at first: no chunk */
 	_Atomic uint32_t depth_packets;
 	_Atomic uint32_t depth_bytes;
-	_Atomic uint32_t depth_bytes_max;
 	uint32_t bytes_max; /* admission, from the snapshot */
 	uint32_t packets_max;
+	int32_t deficit_bytes;  /* DWRR credit; may go negative by a frame */
+	uint32_t quantum_bytes; /* 0 with strict priority */
+	_Atomic uint32_t depth_bytes_max;
 };
 
 _Static_assert(sizeof(struct egress_queue) == 64, "one line");
+
+/** Chunk of a slot, also when the pointer is right behind its last one. */
+static inline struct queue_chunk *queue_slot_chunk(struct rte_mbuf **slot)
+{
+	return (struct queue_chunk *)(((uintptr_t)slot - 1) & ~(uintptr_t)(QUEUE_CHUNK_BYTES - 1));
+}
+
+/** True for a pointer behind a chunk's last slot, and for NULL. */
+static inline bool queue_slot_ends(struct rte_mbuf **slot)
+{
+	return ((uintptr_t)slot & (QUEUE_CHUNK_BYTES - 1)) == 0;
+}
 
 static inline uint32_t queue_depth_packets(const struct egress_queue *queue)
 {
@@ -86,24 +103,21 @@ static inline bool queue_admits(const struct egress_queue *queue, uint32_t bytes
 static inline bool queue_push(struct egress_queue *queue, struct queue_pool *pool,
 			      struct rte_mbuf *packet, uint32_t bytes)
 {
-	struct queue_chunk *tail = queue->tail;
-	uint32_t room = queue->tail_room;
+	struct rte_mbuf **slot = queue->tail;
 	uint32_t packets = queue_depth_packets(queue);
 
-	if (unlikely(room == 0)) {
+	if (unlikely(queue_slot_ends(slot))) {
 		struct queue_chunk *chunk = pool->unused;
 
 		pool->unused = chunk->next;
-		chunk->next = NULL;
-		if (tail == NULL)
-			queue->head = chunk; /* the queue's first packet ever */
+		if (slot == NULL)
+			queue->head = chunk->packet; /* the queue's first packet ever */
 		else
-			tail->next = chunk;
-		queue->tail = tail = chunk;
-		room = QUEUE_CHUNK_PACKETS;
+			queue_slot_chunk(slot)->next = chunk;
+		slot = chunk->packet;
 	}
-	tail->packet[QUEUE_CHUNK_PACKETS - room] = packet;
-	queue->tail_room = (uint8_t)(room - 1);
+	*slot = packet;
+	queue->tail = slot + 1;
 	atomic_store_explicit(&queue->depth_packets, packets + 1, memory_order_relaxed);
 	atomic_store_explicit(&queue->depth_bytes, queue_depth_bytes(queue) + bytes,
 			      memory_order_relaxed);
@@ -114,8 +128,7 @@ static inline bool queue_push(struct egress_queue *queue, struct queue_pool *poo
  * Taking packets off: open, next any number of times, close. What a run takes is written back once.
  */
 struct queue_reader {
-	struct queue_chunk *chunk;
-	uint32_t index;
+	struct rte_mbuf **slot;
 	uint32_t left; /* packets */
 };
 
@@ -126,20 +139,19 @@ static inline struct queue_reader queue_read(struct egress_queue *queue)
 
 	if (depth > atomic_load_explicit(&queue->depth_bytes_max, memory_order_relaxed))
 		atomic_store_explicit(&queue->depth_bytes_max, depth, memory_order_relaxed);
-	return (struct queue_reader){queue->head, queue->head_index, queue_depth_packets(queue)};
+	return (struct queue_reader){queue->head, queue_depth_packets(queue)};
 }
 
 /** Next packet; left must not be 0. Hot. */
 static inline struct rte_mbuf *queue_read_next(struct queue_reader *reader, struct queue_pool *pool)
 {
-	struct rte_mbuf *packet = reader->chunk->packet[reader->index++];
+	struct rte_mbuf *packet = *reader->slot++;
 
 	reader->left--;
-	if (reader->index == QUEUE_CHUNK_PACKETS && reader->left != 0) {
-		struct queue_chunk *read = reader->chunk;
+	if (unlikely(queue_slot_ends(reader->slot)) && reader->left != 0) {
+		struct queue_chunk *read = queue_slot_chunk(reader->slot);
 
-		reader->chunk = read->next;
-		reader->index = 0;
+		reader->slot = read->next->packet;
 		read->next = pool->unused;
 		pool->unused = read;
 	}
@@ -150,13 +162,10 @@ static inline struct rte_mbuf *queue_read_next(struct queue_reader *reader, stru
 static inline void queue_read_end(struct egress_queue *queue, const struct queue_reader *reader,
 				  uint32_t bytes)
 {
-	queue->head = reader->chunk;
-	queue->head_index = (uint8_t)reader->index;
-	if (reader->left == 0) {
-		/* Keep the chunk: an idle queue that gets packets again finds it in its cache. */
-		queue->head_index = 0;
-		queue->tail_room = QUEUE_CHUNK_PACKETS;
-	}
+	queue->head = reader->slot;
+	/* Keep the chunk: an idle queue that gets packets again finds it in its cache. */
+	if (reader->left == 0)
+		queue->head = queue->tail = queue_slot_chunk(reader->slot)->packet;
 	atomic_store_explicit(&queue->depth_packets, reader->left, memory_order_relaxed);
 	atomic_store_explicit(&queue->depth_bytes, queue_depth_bytes(queue) - bytes,
 			      memory_order_relaxed);

@@ -75,39 +75,21 @@ static uint16_t ingress_interface(const struct burst *burst, uint32_t i)
 	return port->interface;
 }
 
-/* TTL and checksum; the frame starts 14 bytes before the IP header, addressed to the next hop. */
-static inline void rewrite(struct rte_mbuf *packet, struct parsed *parsed,
-			   const struct adjacency *adjacency)
+/* One hop less in an IPv4 header: one less in the high byte of its word, one more in the sum's. */
+static inline void ipv4_decrement_ttl(uint8_t *ip, uint8_t ttl)
 {
-	uint8_t *ip = packet_data(packet) + parsed->l3_offset;
+	/* RFC 1141; a sum that would become 0xffff becomes 0, the other zero (RFC 1624). */
+	uint32_t checksum = load_u16(ip + 10);
+	uint16_t patched = (uint16_t)(checksum + 1 + (checksum >= 0xfffe));
 
-	if (likely(parsed->kind == KIND_IPV4)) {
-		/* One less in the high byte of its word: one more in the sum's (RFC 1141). */
-		uint32_t checksum = load_u16(ip + 10) + (uint32_t)rte_cpu_to_be_16(0x0100);
-		uint16_t folded = (uint16_t)(checksum + (checksum >= 0xffff));
-
-		ip[8] = (uint8_t)(parsed->ttl - 1);
-		memcpy(ip + 10, &folded, sizeof(folded));
-	} else {
-		ip[7] = (uint8_t)(parsed->ttl - 1);
-	}
-	if (unlikely(parsed->l3_offset != 14)) {
-		uint8_t surplus = (uint8_t)(parsed->l3_offset - 14);
-
-		packet->data_off += surplus;
-		packet->data_len = (uint16_t)(packet->data_len - surplus);
-		packet->pkt_len -= surplus;
-		parsed->l3_offset = 14;
-		parsed->flags &= (uint8_t)~PARSED_TAGGED;
-		parsed->length -= surplus;
-	}
-	/* Destination and source lie side by side in both. */
-	memcpy(ip - 14, adjacency->destination_mac, 12);
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "1 is htons(0x0100)");
+	ip[8] = (uint8_t)(ttl - 1);
+	memcpy(ip + 10, &patched, sizeof(patched));
 }
 
 /* Out of a VLAN interface: which port is the bridge's business, unless the config said it. */
-static __rte_noinline void send_vlan(struct worker *worker, struct burst *burst, uint32_t i,
-				     const struct adjacency *adjacency)
+static void send_vlan(struct worker *worker, struct burst *burst, uint32_t i,
+		      const struct adjacency *adjacency)
 {
 	if (adjacency->egress != PORT_NONE && burst->snapshot->port[adjacency->egress].link_up)
 		bridge_send(worker, burst, i, adjacency->vlan, adjacency->egress);
@@ -115,25 +97,60 @@ static __rte_noinline void send_vlan(struct worker *worker, struct burst *burst,
 		bridge_deliver(worker, burst, i, adjacency->vlan, PORT_NONE);
 }
 
-static inline void send_adjacency(struct worker *worker, struct burst *burst, uint32_t i,
-				  const struct adjacency *adjacency)
+/* Any packet to any next hop. */
+static __rte_noinline void send_any(struct worker *worker, struct burst *burst, uint32_t i,
+				    const struct adjacency *adjacency)
 {
 	struct rte_mbuf *packet = burst->packet[i];
 	struct parsed *parsed = &burst->parsed[i];
+	uint8_t *ip = packet_data(packet) + parsed->l3_offset;
 
-	if (unlikely(parsed->ttl <= 1)) {
+	if (parsed->ttl <= 1) {
 		burst_drop(worker, burst, i, DROP_TTL);
 		return;
 	}
-	if (unlikely((uint32_t)parsed->length - parsed->l3_offset > adjacency->mtu_bytes)) {
+	if ((uint32_t)parsed->length - parsed->l3_offset > adjacency->mtu_bytes) {
 		burst_drop(worker, burst, i, DROP_MTU);
 		return;
 	}
-	rewrite(packet, parsed, adjacency);
-	if (likely(adjacency->vlan == 0))
+	if (parsed->kind == KIND_IPV4)
+		ipv4_decrement_ttl(ip, parsed->ttl);
+	else
+		ip[7] = (uint8_t)(parsed->ttl - 1);
+	/* A tag stays behind; the type before the IP header holds for the untagged frame too. */
+	(void)frame_tag(packet, parsed, false, 0, 0);
+	memcpy(ip - 14, adjacency->destination_mac, 12);
+	if (adjacency->vlan == 0)
 		enqueue_parsed(worker, burst, i, adjacency->egress);
 	else
 		send_vlan(worker, burst, i, adjacency);
+}
+
+/* The usual packet at once, untagged IPv4 out of a routed port; all others with send_any(). */
+static inline __attribute__((always_inline)) void
+send(struct worker *worker, struct burst *burst, uint32_t i, const struct adjacency *adjacency)
+{
+	struct rte_mbuf *packet = burst->packet[i];
+	const struct parsed *parsed = &burst->parsed[i];
+	struct packet_meta meta = {
+		.flags = PACKET_IPV4,
+		.l3_offset = 14,
+		.priority = burst->priority[i],
+		.cost_bytes = parsed->length,
+	};
+	uint16_t egress = adjacency->egress;
+	uint8_t *frame = packet_data(packet);
+	uint8_t ttl = parsed->ttl;
+
+	if (unlikely(!parsed_is_plain_ipv4(parsed) || adjacency->vlan != 0 || ttl <= 1 ||
+		     (uint32_t)meta.cost_bytes - 14 > adjacency->mtu_bytes)) {
+		send_any(worker, burst, i, adjacency);
+		return;
+	}
+	ipv4_decrement_ttl(frame + 14, ttl);
+	/* Destination and source lie side by side in both. */
+	memcpy(frame, adjacency->destination_mac, 12);
+	enqueue(worker, packet, egress, meta);
 }
 
 /* Everything but a route with next hops. */
@@ -164,7 +181,7 @@ static __rte_noinline void route_other(struct worker *worker, struct burst *burs
 		adjacency = neighbour_find(snapshot, address, parsed->kind == KIND_IPV4 ? 4 : 6,
 					   group->interface);
 		if (likely(adjacency != NULL))
-			send_adjacency(worker, burst, i, adjacency);
+			send_any(worker, burst, i, adjacency);
 		else if (parsed->ttl <= 1)
 			burst_drop(worker, burst, i, DROP_TTL);
 		else
@@ -178,8 +195,8 @@ static __rte_noinline void route_other(struct worker *worker, struct burst *burs
 	}
 }
 
-static inline void route_one(struct worker *worker, struct burst *burst, uint32_t i,
-			     uint64_t group_index)
+static inline __attribute__((always_inline)) void
+route_one(struct worker *worker, struct burst *burst, uint32_t i, uint64_t group_index)
 {
 	const struct snapshot *snapshot = burst->snapshot;
 	const struct group *group = &snapshot->group[group_index];
@@ -196,7 +213,7 @@ static inline void route_one(struct worker *worker, struct burst *burst, uint32_
 		member +=
 			balance_member(balance_hash(parsed, ip, snapshot->hash_seed), group->count);
 	}
-	send_adjacency(worker, burst, i, &snapshot->adjacency[member]);
+	send(worker, burst, i, &snapshot->adjacency[member]);
 }
 
 static __rte_noinline void route6(struct worker *worker, struct burst *burst, uint32_t packets)

@@ -29,18 +29,23 @@ static uint32_t chunks_unused(const struct queue_pool *pool)
 
 static uint32_t chunks_held(const struct egress_queue *queue)
 {
-	uint32_t count = 0;
+	const struct queue_chunk *last = queue_slot_chunk(queue->tail);
+	uint32_t count = 1;
 
-	for (const struct queue_chunk *chunk = queue->head; chunk != NULL; chunk = chunk->next)
+	if (queue->tail == NULL)
+		return 0;
+	for (const struct queue_chunk *chunk = queue_slot_chunk(queue->head); chunk != last;
+	     chunk = chunk->next)
 		count++;
 	return count;
 }
 
 static struct rte_mbuf *take(struct egress_queue *queue, struct queue_pool *pool, uint32_t bytes)
 {
-	struct rte_mbuf *first = queue_first(queue);
+	struct queue_reader reader = queue_read(queue);
+	struct rte_mbuf *first = queue_read_next(&reader, pool);
 
-	queue_pop(queue, pool, bytes);
+	queue_read_end(queue, &reader, bytes);
 	return first;
 }
 
