@@ -146,7 +146,7 @@ uint32_t hold_expire(struct hold *hold, uint64_t now_ns, void **packets, uint32_
 {
 	uint32_t count = 0;
 
-	while (count < max && hold_due_ns(hold) <= now_ns)
+	while (count < max && hold->oldest != NONE && hold_due_ns(hold) <= now_ns)
 		/* The oldest of all is the oldest of its key. */
 		packets[count++] = bin_pop(hold, &hold->bin[hold->slot[hold->oldest].key]);
 	hold->stats.expired += count;

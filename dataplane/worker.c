@@ -44,6 +44,7 @@ static __rte_noinline void adopt(struct worker *worker, const struct snapshot *s
 	if (!worker->started)
 		start(worker, now_ps);
 	worker->snapshot = snapshot;
+	worker->generation = snapshot == NULL ? 0 : snapshot->generation;
 	for (uint16_t port = 0; port < leaf->ports; port++) {
 		const struct port_io *io = leaf->io[port];
 
@@ -189,7 +190,16 @@ void worker_offline(struct worker *worker)
 
 void worker_online(struct worker *worker)
 {
+	const struct snapshot *snapshot;
+
 	rte_rcu_qsbr_thread_online(worker->leaf->qsbr, worker->id);
+	/*
+	 * The one we knew may be gone, and a new one lie at its address: worker_poll(), which looks
+	 * at the address alone, must not take it for the old one.
+	 */
+	snapshot = atomic_load_explicit(&worker->leaf->snapshot, memory_order_acquire);
+	if (snapshot != NULL && snapshot->generation != worker->generation)
+		worker->snapshot = NULL;
 }
 
 void worker_flush(struct worker *worker)
