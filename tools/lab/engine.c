@@ -5,9 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_common.h>
+
 #include "tools/lab/allocate.h"
 
-#define SLOT_PS   (UINT64_C(1) << ENGINE_SLOT_SHIFT)
 #define SLOT_MASK (ENGINE_SLOT_COUNT - 1)
 #define SLOT_NONE UINT32_MAX
 
@@ -20,7 +21,8 @@ struct engine *engine_create(uint64_t start_ps)
 
 	engine->now_ps = start_ps;
 	engine->start_ps = start_ps;
-	engine->slot_ps = start_ps & ~(SLOT_PS - 1);
+	engine->slot_ps = start_ps & ~(ENGINE_SLOT_PS - 1);
+	engine->next_ps = engine->slot_ps + ENGINE_WINDOW_PS;
 	return engine;
 }
 
@@ -120,26 +122,6 @@ static void heap_remove(struct engine_heap *heap, struct engine_event *event)
 
 /* --- the wheel --- */
 
-static inline uint32_t slot_index(uint64_t time_ps)
-{
-	return (uint32_t)(time_ps >> ENGINE_SLOT_SHIFT) & SLOT_MASK;
-}
-
-static inline void wheel_add(struct engine *engine, struct engine_event *event)
-{
-	uint32_t index = slot_index(event->time_ps);
-	struct engine_event *head = engine->slot[index];
-
-	event->place = ENGINE_WHEEL;
-	event->next = head;
-	event->previous = NULL;
-	if (head != NULL)
-		head->previous = event;
-	engine->slot[index] = event;
-	engine->used[index / 64] |= UINT64_C(1) << (index % 64);
-	engine->summary[index / 4096] |= UINT64_C(1) << (index / 64 % 64);
-}
-
 static inline void wheel_mark_empty(struct engine *engine, uint32_t index)
 {
 	engine->slot[index] = NULL;
@@ -170,16 +152,29 @@ static inline uint32_t wheel_find_linear(const struct engine *engine, uint32_t f
 	}
 }
 
-/* Slots from the one at slot_ps to the next used one, 1..; SLOT_NONE: the wheel is empty. */
-static inline uint32_t wheel_distance(const struct engine *engine, uint32_t *index)
+/* Make next_ps right. @return false when the wheel is empty */
+static inline bool wheel_find_next(struct engine *engine, uint64_t from_ps)
 {
-	uint32_t here = slot_index(engine->slot_ps);
-	uint32_t found = here == SLOT_MASK ? SLOT_NONE : wheel_find_linear(engine, here + 1);
+	uint32_t from = engine_slot(from_ps);
+	uint32_t found = wheel_find_linear(engine, from);
 
-	if (found == SLOT_NONE)
+	if (found == SLOT_NONE) {
 		found = wheel_find_linear(engine, 0);
-	*index = found;
-	return found == SLOT_NONE ? SLOT_NONE : (found - here) & SLOT_MASK;
+		if (found == SLOT_NONE) {
+			engine->next_ps = engine->slot_ps + ENGINE_WINDOW_PS;
+			return false;
+		}
+	}
+	engine->next_ps = from_ps + ((uint64_t)((found - from) & SLOT_MASK) << ENGINE_SLOT_SHIFT);
+	return true;
+}
+
+static __rte_noinline void heap_pull(struct engine *engine)
+{
+	struct engine_event *event = engine->heap.event[0];
+
+	heap_remove(&engine->heap, event);
+	engine_wheel_add(engine, event);
 }
 
 static struct engine_event *merge(struct engine_event *a, struct engine_event *b)
@@ -197,7 +192,7 @@ static struct engine_event *merge(struct engine_event *a, struct engine_event *b
 	return list;
 }
 
-static struct engine_event *sort(struct engine_event *list)
+static __rte_noinline struct engine_event *sort(struct engine_event *list)
 {
 	struct engine_event *bin[SORT_BINS] = {NULL};
 	struct engine_event *sorted = NULL;
@@ -257,18 +252,13 @@ static void current_add(struct engine *engine, struct engine_event *event)
 		engine->current = event;
 }
 
-void engine_schedule(struct engine *engine, struct engine_event *event, uint64_t time_ps)
+void engine_schedule_apart(struct engine *engine, struct engine_event *event)
 {
-	uint64_t ahead_ps = time_ps - engine->slot_ps;
+	uint64_t ahead_ps = event->time_ps - engine->slot_ps;
 
-	assert(event->place == ENGINE_NOWHERE);
-	assert(!time_after(engine->now_ps, time_ps));
-	event->time_ps = time_ps;
-	event->sequence = engine->sequence++;
-	if (ahead_ps < SLOT_PS)
+	assert(!time_after(engine->now_ps, event->time_ps));
+	if (ahead_ps < ENGINE_SLOT_PS)
 		current_add(engine, event);
-	else if (ahead_ps < ENGINE_WINDOW_PS)
-		wheel_add(engine, event);
 	else
 		heap_add(&engine->heap, event);
 }
@@ -289,32 +279,12 @@ void engine_cancel(struct engine *engine, struct engine_event *event)
 		else if (event->place == ENGINE_CURRENT)
 			engine->current = event->next;
 		else if (event->next != NULL)
-			engine->slot[slot_index(event->time_ps)] = event->next;
+			engine->slot[engine_slot(event->time_ps)] = event->next;
 		else
-			wheel_mark_empty(engine, slot_index(event->time_ps));
+			wheel_mark_empty(engine, engine_slot(event->time_ps));
 		break;
 	}
 	event->place = ENGINE_NOWHERE;
-}
-
-/* Have the node's timer fire at due_ps at the latest; an earlier one is found stale and renewed. */
-static inline void timer_arm(struct engine *engine, struct node *node)
-{
-	if (node->timer.place != ENGINE_NOWHERE) {
-		if (!time_after(node->timer.time_ps, node->due_ps))
-			return;
-		engine_cancel(engine, &node->timer);
-	}
-	engine_schedule(engine, &node->timer, node->due_ps);
-}
-
-void engine_wake(struct engine *engine, struct node *node, uint64_t time_ps)
-{
-	if (node->waiting && !time_after(node->due_ps, time_ps))
-		return;
-	node->waiting = true;
-	node->due_ps = time_ps;
-	timer_arm(engine, node);
 }
 
 static inline void event_prefetch(const struct engine_event *event)
@@ -329,34 +299,35 @@ static inline void event_prefetch(const struct engine_event *event)
  * Go to the next slot in which something is due, unless that lies behind until_ps.
  * @return false when nothing is due until then
  */
-static bool engine_advance(struct engine *engine, uint64_t until_ps)
+static inline bool engine_advance(struct engine *engine, uint64_t until_ps)
 {
-	uint32_t index, ahead;
-	uint32_t distance = wheel_distance(engine, &index);
-	uint64_t next_ps = engine->slot_ps + ((uint64_t)distance << ENGINE_SLOT_SHIFT);
+	uint64_t next_ps = engine->next_ps;
+	struct engine_event *first = engine->slot[engine_slot(next_ps)];
+	bool found = true;
 
+	/* Nothing there: next_ps was a lower bound only. */
+	if (first == NULL) {
+		found = wheel_find_next(engine, engine->slot_ps + ENGINE_SLOT_PS);
+		next_ps = engine->next_ps;
+	}
 	if (engine->heap.count != 0) {
-		uint64_t first_ps = engine->heap.event[0]->time_ps & ~(SLOT_PS - 1);
+		uint64_t first_ps = engine->heap.event[0]->time_ps & ~(ENGINE_SLOT_PS - 1);
 
-		if (distance == SLOT_NONE || time_after(next_ps, first_ps))
+		if (!found || time_after(next_ps, first_ps))
 			next_ps = first_ps;
-	} else if (distance == SLOT_NONE) {
+	} else if (!found) {
 		return false;
 	}
 	if (time_after(next_ps, until_ps))
 		return false;
 	engine->slot_ps = next_ps;
 	while (engine->heap.count != 0 &&
-	       engine->heap.event[0]->time_ps - next_ps < ENGINE_WINDOW_PS) {
-		struct engine_event *event = engine->heap.event[0];
-
-		heap_remove(&engine->heap, event);
-		wheel_add(engine, event);
-	}
-	wheel_take(engine, slot_index(next_ps));
+	       engine->heap.event[0]->time_ps - next_ps < ENGINE_WINDOW_PS)
+		heap_pull(engine);
+	wheel_take(engine, engine_slot(next_ps));
 	/* The run of this slot hides the latency of the next one's first event. */
-	if (wheel_distance(engine, &ahead) != SLOT_NONE)
-		event_prefetch(engine->slot[ahead]);
+	if (wheel_find_next(engine, next_ps + ENGINE_SLOT_PS))
+		event_prefetch(engine->slot[engine_slot(engine->next_ps)]);
 	return true;
 }
 
@@ -389,7 +360,7 @@ static void engine_dispatch(struct engine *engine)
 
 	if (!due && (!node->waiting || time_after(node->due_ps, now_ps))) {
 		if (node->waiting)
-			timer_arm(engine, node);
+			engine_timer_arm(engine, node);
 		return; /* the timer was stale */
 	}
 	engine->runs++;

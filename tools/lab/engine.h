@@ -30,7 +30,8 @@
 
 #define ENGINE_SLOT_SHIFT 8 /* a slot is 256 ps */
 #define ENGINE_SLOT_COUNT 16384
-#define ENGINE_WINDOW_PS  ((uint64_t)ENGINE_SLOT_COUNT << ENGINE_SLOT_SHIFT)
+#define ENGINE_SLOT_PS    (UINT64_C(1) << ENGINE_SLOT_SHIFT)
+#define ENGINE_WINDOW_PS  (ENGINE_SLOT_COUNT * ENGINE_SLOT_PS)
 
 /* Runs without time passing after which the last node counts as stuck. */
 #define ENGINE_REPEAT_MAX 1000000
@@ -91,6 +92,7 @@ struct engine {
 	uint64_t now_ps;
 	uint64_t start_ps;
 	uint64_t slot_ps;             /* start of the current slot, a multiple of 256 ps */
+	uint64_t next_ps;             /* no slot before this one is used, but for the current one */
 	struct engine_event *current; /* rest of the current slot, in order */
 	uint64_t sequence;
 	uint64_t events; /* taken */
@@ -115,13 +117,71 @@ void engine_add(struct engine *engine, struct node *node, const struct node_ops 
 /** Prepare an event for arrivals at a port of a node that was added. */
 void engine_event_init(struct engine_event *event, struct node *node, uint16_t port);
 
-/** The event must not be scheduled. @param time_ps not before engine->now_ps */
-void engine_schedule(struct engine *engine, struct engine_event *event, uint64_t time_ps);
+/* Slot of a time, whatever round of the wheel. */
+static inline uint32_t engine_slot(uint64_t time_ps)
+{
+	return (uint32_t)(time_ps >> ENGINE_SLOT_SHIFT) % ENGINE_SLOT_COUNT;
+}
+
+/* Into the wheel: from the slot after the current one to the end of the window. */
+static inline void engine_wheel_add(struct engine *engine, struct engine_event *event)
+{
+	uint32_t index = engine_slot(event->time_ps);
+	struct engine_event *head = engine->slot[index];
+
+	if (time_after(engine->next_ps, event->time_ps))
+		engine->next_ps = event->time_ps & ~(ENGINE_SLOT_PS - 1);
+	event->place = ENGINE_WHEEL;
+	event->next = head;
+	event->previous = NULL;
+	if (head != NULL)
+		head->previous = event;
+	engine->slot[index] = event;
+	engine->used[index / 64] |= UINT64_C(1) << (index % 64);
+	engine->summary[index / 4096] |= UINT64_C(1) << (index / 64 % 64);
+}
+
+/* The rest of engine_schedule(): the current slot, or beyond the wheel. */
+void engine_schedule_apart(struct engine *engine, struct engine_event *event);
+
+/** The event must not be scheduled. Hot. @param time_ps not before engine->now_ps */
+static inline void engine_schedule(struct engine *engine, struct engine_event *event,
+				   uint64_t time_ps)
+{
+	assert(event->place == ENGINE_NOWHERE);
+	event->time_ps = time_ps;
+	event->sequence = engine->sequence++;
+	if (__builtin_expect(time_ps - engine->slot_ps - ENGINE_SLOT_PS <
+				     ENGINE_WINDOW_PS - ENGINE_SLOT_PS,
+			     1))
+		engine_wheel_add(engine, event);
+	else
+		engine_schedule_apart(engine, event);
+}
+
 /** Take a scheduled event out. One that isn't scheduled: nothing happens. */
 void engine_cancel(struct engine *engine, struct engine_event *event);
 
-/** Have a node run at a time, or earlier when it is due earlier. */
-void engine_wake(struct engine *engine, struct node *node, uint64_t time_ps);
+/* Have the node's timer fire at due_ps at the latest; an earlier one is found stale and renewed. */
+static inline void engine_timer_arm(struct engine *engine, struct node *node)
+{
+	if (node->timer.place != ENGINE_NOWHERE) {
+		if (!time_after(node->timer.time_ps, node->due_ps))
+			return;
+		engine_cancel(engine, &node->timer);
+	}
+	engine_schedule(engine, &node->timer, node->due_ps);
+}
+
+/** Have a node run at a time, or earlier when it is due earlier. Hot. */
+static inline void engine_wake(struct engine *engine, struct node *node, uint64_t time_ps)
+{
+	if (node->waiting && !time_after(node->due_ps, time_ps))
+		return;
+	node->waiting = true;
+	node->due_ps = time_ps;
+	engine_timer_arm(engine, node);
+}
 
 /**
  * Run everything that is due until a time, that time included; now_ps is then that time.

@@ -184,13 +184,12 @@ static inline void host_take(struct host *host, struct rte_mbuf *packet, uint64_
 
 static void host_arrive(struct node *node, uint16_t port)
 {
-	(void)node; /* the run looks at its only wire anyway */
-	(void)port;
+	(void)port; /* it has one wire */
+	((struct host *)node)->arrived = true;
 }
 
-static uint64_t host_run(struct node *node, uint64_t now_ps)
+static void host_receive(struct host *host, uint64_t now_ps)
 {
-	struct host *host = (struct host *)node;
 	struct rte_mbuf *packets[RECEIVE_BURST];
 	uint16_t count;
 
@@ -199,7 +198,15 @@ static uint64_t host_run(struct node *node, uint64_t now_ps)
 		for (uint16_t i = 0; i < count; i++)
 			host_take(host, packets[i], now_ps);
 	} while (count == RECEIVE_BURST);
+	host->arrived = false;
+}
 
+static uint64_t host_run(struct node *node, uint64_t now_ps)
+{
+	struct host *host = (struct host *)node;
+
+	if (host->arrived)
+		host_receive(host, now_ps);
 	if (host->due_count == 0)
 		return now_ps + TIME_IDLE_PS;
 	if (!time_after(host->due[0]->due_ps, now_ps) && wire_free(host->tx)) {

@@ -11,6 +11,7 @@
 #define LAB_HOST_H
 
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tools/lab/engine.h"
@@ -43,6 +44,7 @@ struct host {
 	/* Hot. */
 	alignas(64) struct wire *tx;
 	struct wire *rx;
+	bool arrived;      /* something waits at rx */
 	struct flow **due; /* binary heap of flows that have more to send, by (due_ps, id) */
 	uint32_t due_count, due_size;
 	struct traffic *traffic;

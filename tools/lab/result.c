@@ -223,6 +223,8 @@ json_t *simulation_result(const struct simulation *simulation)
 	set_integer(result, "packet_hops", fabric_packet_hops(fabric));
 	json_object_set_new(result, "wall_seconds",
 			    json_real((double)(simulation->wall_ns / 1000) / PPM));
+	json_object_set_new(result, "cpu_seconds",
+			    json_real((double)(simulation->cpu_ns / 1000) / PPM));
 	drops_result(simulation, result);
 	for (size_t i = 0; i < PERCENTILES; i++)
 		set_integer(latency, percentiles[i].key,

@@ -16,11 +16,11 @@
 /* Parts of a run after which progress is told. */
 #define PROGRESS_PARTS 200
 
-static uint64_t wall_clock_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -146,7 +146,8 @@ int simulation_run(struct simulation *simulation, void (*progress)(uint32_t ppm)
 	struct engine *engine = simulation->fabric->engine;
 	uint64_t end_ps = engine->start_ps + simulation->scenario->duration_ps;
 	uint64_t part_ps = simulation->scenario->duration_ps / PROGRESS_PARTS + 1;
-	uint64_t started_ns = wall_clock_ns();
+	uint64_t wall_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int result = 0;
 
 	while (result == 0 && engine->now_ps != end_ps) {
@@ -155,6 +156,7 @@ int simulation_run(struct simulation *simulation, void (*progress)(uint32_t ppm)
 			progress((uint32_t)((unsigned __int128)(engine->now_ps - engine->start_ps) *
 					    1000000 / simulation->scenario->duration_ps));
 	}
-	simulation->wall_ns += wall_clock_ns() - started_ns;
+	simulation->wall_ns += clock_ns(CLOCK_MONOTONIC) - wall_ns;
+	simulation->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	return check_run(simulation, result);
 }

@@ -34,6 +34,7 @@ struct simulation {
 	struct fabric *fabric;
 	struct sampler sampler;
 	uint64_t wall_ns; /* of simulation_run() */
+	uint64_t cpu_ns;
 };
 
 /** As fabric_create(). */
