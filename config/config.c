@@ -31,14 +31,15 @@ uint64_t config_memory_bytes_min(const struct config *config)
 {
 	uint64_t buffers =
 		(uint64_t)config->port_count * CONFIG_BUFFERS_PER_PORT + CONFIG_BUFFERS_SHARED;
-	uint32_t mtu_bytes = 0;
+	uint32_t frame_bytes = 2048;
 	uint32_t i;
 
 	for (i = 0; i < config->port_count; i++) {
-		if (config->ports[i].mtu_bytes > mtu_bytes)
-			mtu_bytes = config->ports[i].mtu_bytes;
+		if (config->ports[i].mtu_bytes + FRAME_HEADER_BYTES > frame_bytes)
+			frame_bytes = config->ports[i].mtu_bytes + FRAME_HEADER_BYTES;
 	}
-	return buffers * (mtu_bytes + CONFIG_BUFFER_OVERHEAD_BYTES);
+	frame_bytes = (frame_bytes + 1023) / 1024 * 1024;
+	return buffers * (frame_bytes + CONFIG_BUFFER_OVERHEAD_BYTES);
 }
 
 static void check_leaf(struct schema_document *document, struct config *config)

@@ -199,12 +199,13 @@ void config_fail(const struct config *config, struct config_errors *errors, stru
 int config_check_offline(const struct config *config, struct config_errors *errors);
 
 /*
- * Least `leaf.memory`: so many buffers of the largest MTU for each port, and for all. A plain bound;
- * config_load() has checked it.
+ * Least `leaf.memory`: so many buffers of the largest MTU for each port, and for all. A plain bound,
+ * which config_load() has checked. A buffer takes the frame rounded up to whole 1024 bytes, 2048 at
+ * least, and CONFIG_BUFFER_OVERHEAD_BYTES: mbuf, headroom and the mempool's header. Kernel ports need
+ * a little less.
  */
 #define CONFIG_BUFFERS_PER_PORT      256
 #define CONFIG_BUFFERS_SHARED        1024
-/* Of one buffer beyond the MTU: mbuf, headroom, Ethernet and VLAN headers, mempool header; rounded. */
 #define CONFIG_BUFFER_OVERHEAD_BYTES 512
 
 /** @return the bound for this config's ports, in bytes */

@@ -340,6 +340,23 @@ Test(config, finds_the_port_of_a_static_neighbour)
 	config_free(config);
 }
 
+/* RFC 3021 and 6164: links of two addresses use both; one address alone is no network at all. */
+Test(config, takes_every_address_of_small_networks)
+{
+	static const char *const addresses[] = {
+		"10.0.0.0/31", "10.0.0.1/31", "10.0.0.1/32", "10.0.0.1/30", "10.0.0.2/30",
+		"fd00::/127",  "fd00::1/127", "fd00::/128",  "fd00::3/126",
+	};
+	char text[128];
+	size_t i;
+
+	for (i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+		snprintf(text, sizeof(text), "ports: [{name: a, device: eth1, address: \"%s\"}]",
+			 addresses[i]);
+		config_free(load_right(text));
+	}
+}
+
 Test(config, tells_which_addresses_are_in_a_network)
 {
 	struct config_prefix prefix = {.ip = {4, {10, 1, 2, 3}}, .length = 23};
@@ -368,7 +385,7 @@ Test(config, takes_511_ports_when_the_memory_is_enough)
 	config = load_right(text);
 	cr_expect_eq(config->port_count, 511);
 	bytes_min = config_memory_bytes_min(config);
-	cr_expect_eq(bytes_min, (UINT64_C(511) * 256 + 1024) * (1500 + 512));
+	cr_expect_eq(bytes_min, (UINT64_C(511) * 256 + 1024) * (2048 + 512));
 	config_free(config);
 	/* Just enough, and one byte less. */
 	for (i = 0; i < 2; i++) {
