@@ -22,7 +22,7 @@
 #define BASELINE_PATH_BYTES 4096
 
 struct baseline {
-	json_t *tables;	    /* by command; NULL: there is none */
+	json_t *tables;     /* by command; NULL: there is none */
 	uint64_t cleared_s; /* real time since the epoch, seconds */
 	uint64_t instance;
 };

@@ -20,7 +20,7 @@
 
 /* Below the runtime directory. */
 #define CLIENT_TELEMETRY_SOCKET "dpdk/leaf/dpdk_telemetry.v2"
-#define CLIENT_CONTROL_SOCKET	"control.sock"
+#define CLIENT_CONTROL_SOCKET   "control.sock"
 
 struct client {
 	const char *runtime_dir; /* for messages */

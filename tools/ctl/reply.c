@@ -296,7 +296,8 @@ int reply_add_page(struct reply *reply, const char *command, const char *text, s
 	if (page == NULL)
 		ret = ctl_fail(error, EPROTO, "reply to %s has no member of that name", command);
 	else if (json_is_null(page))
-		ret = ctl_fail(error, EPROTO, "roceleaf could not answer %s", command);
+		ret = ctl_fail(error, EPROTO,
+			       "roceleaf has no answer to %s: it is starting or stopping", command);
 	else
 		ret = reply_add_page_json(reply, page, next, error);
 	json_decref(root);

@@ -27,9 +27,9 @@
 #include "tools/ctl/text.h"
 
 #define REPLY_COLUMNS_MAX 64
-#define REPLY_ROWS_MAX	  8000000 /* more than the largest FDB */
+#define REPLY_ROWS_MAX    8000000 /* more than the largest FDB */
 #define REPLY_UNIT_BYTES  16
-#define REPLY_ROW_NONE	  SIZE_MAX
+#define REPLY_ROW_NONE    SIZE_MAX
 
 enum reply_type {
 	REPLY_EMPTY, /* no row yet */

@@ -22,7 +22,7 @@
 #define EXIT_USAGE 2
 
 #define RUNTIME_DIR_DEFAULT "/run/roceleaf"
-#define RUNTIME_DIR_ENV	    "ROCELEAF_RUNTIME_DIR"
+#define RUNTIME_DIR_ENV     "ROCELEAF_RUNTIME_DIR"
 
 /* A frame needs a look at the leaf; more often than this only loads it. */
 #define WATCH_SECONDS_MIN 0.1

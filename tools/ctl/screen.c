@@ -87,32 +87,37 @@ void screen_start(struct screen *screen, int fd, bool plain)
 	(void)put(fd, "\033[?25l", 6);
 }
 
-/* Each line is ended by "erase to the right", the last by "erase below". */
+/*
+ * A frame goes over the one before: up as many lines as that had, then each line erased to the
+ * right and what is below to the end.
+ */
 int screen_draw(struct screen *screen, const char *text, size_t size)
 {
 	char *frame = NULL;
-	size_t frame_size = 0;
+	size_t frame_size = 0, lines = 0;
 	FILE *out;
 	int ret;
 
 	out = open_memstream(&frame, &frame_size);
 	if (out == NULL)
 		return -ENOMEM;
-	if (!screen->terminal) {
-		fprintf(out, "%s%.*s", screen->started ? "\n" : "", (int)size, text);
-	} else {
-		fputs(screen->started ? "\033[H" : "\033[H\033[2J", out);
-		for (size_t i = 0; i < size; i++) {
-			if (text[i] == '\n')
-				fputs("\033[K", out);
-			fputc(text[i], out);
-		}
-		fputs("\033[J", out);
+	if (screen->terminal && screen->lines > 0)
+		fprintf(out, "\r\033[%zuA", screen->lines);
+	if (!screen->terminal && screen->started)
+		fputc('\n', out);
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] == '\n' && screen->terminal)
+			fputs("\033[K", out);
+		lines += text[i] == '\n';
+		fputc(text[i], out);
 	}
+	if (screen->terminal)
+		fputs("\033[J", out);
 	fclose(out);
 	ret = put(screen->fd, frame, frame_size);
 	free(frame);
 	screen->started = true;
+	screen->lines = lines;
 	return ret;
 }
 
@@ -134,7 +139,9 @@ bool screen_wait(struct screen *screen, double seconds)
 	if (resized && screen->terminal) {
 		resized = 0;
 		measure(screen);
-		screen->started = false;
+		/* The terminal may have wrapped our lines: begin anew on an empty one. */
+		(void)put(screen->fd, "\033[H\033[2J", 7);
+		screen->lines = 0;
 	}
 	return !ended;
 }

@@ -2,8 +2,9 @@
 /*
  * screen - a text that is drawn again and again, without flicker.
  *
- * On a terminal each frame overwrites the one before, line by line, in one write; elsewhere frames
- * follow each other with an empty line between. Signals that end a program, and changes of the
+ * On a terminal each frame overwrites the one before, in place and in one write, so that what stood
+ * above stays; elsewhere frames follow each other with an empty line between. A frame must be lower
+ * than the terminal. Signals that end a program, and changes of the
  * window's size, cut a wait short.
  *
  * Thread: one in a process; it installs signal handlers.
@@ -18,6 +19,7 @@ struct screen {
 	int fd;
 	bool terminal;
 	bool started;
+	size_t lines;         /* of the last frame, above the cursor */
 	size_t width, height; /* 0: not a terminal */
 };
 

@@ -23,7 +23,7 @@
 struct view_source {
 	const struct reply *reply;
 	const struct reply *before; /* NULL: totals */
-	bool all;		    /* also what the view would leave out */
+	bool all;                   /* also what the view would leave out */
 };
 
 struct view_cell {
