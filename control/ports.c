@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_memory.h>
+
 #include "control/ports.h"
 #include "control/state.h"
+#include "dataplane/io/ethdev.h"
 #include "dataplane/io/packet_mmap.h"
 
 #define KERNEL_RUN_AHEAD_PS (100 * PS_PER_US)
-#define KERNEL_CATCH_UP_PS  (2 * PS_PER_MS)
+#define KERNEL_CATCH_UP_PS  (10 * PS_PER_MS)
 #define DEVICE_RUN_AHEAD_PS (10 * PS_PER_US)
 
 /* Where neither config nor device know a speed. */
@@ -48,24 +51,58 @@ void ports_apply(const struct daemon *daemon, const struct config *config, struc
 	}
 }
 
+static int open_kernel(const struct daemon *daemon, uint16_t index, struct port_io **io,
+		       struct io_error *error)
+{
+	const struct config_port *port = &daemon->config->ports[index];
+	const struct packet_mmap_params params = {
+		.interface = port->device,
+		.port = index,
+		.mtu_bytes = port->mtu_bytes,
+		.pool = daemon->pool,
+		.socket_id = SOCKET_ID_ANY,
+	};
+
+	return packet_mmap_open(&params, io, error);
+}
+
+static int open_ethdev(const struct daemon *daemon, uint16_t index, enum ethdev_driver driver,
+		       struct port_io **io, struct io_error *error)
+{
+	const struct config_port *port = &daemon->config->ports[index];
+	const struct ethdev_params params = {
+		.device = port->device,
+		.driver = driver,
+		.port = index,
+		.rx_queues = 1,
+		.tx_queues = 1,
+		.mtu_bytes = port->mtu_bytes,
+		.pool = daemon->pool,
+	};
+
+	return ethdev_open(&params, io, error);
+}
+
 static int open_device(struct daemon *daemon, uint16_t index, struct io_error *error)
 {
 	const struct config_port *port = &daemon->config->ports[index];
 	struct port_state *state = &daemon->port[index];
 
-	if (port->driver == CONFIG_DRIVER_KERNEL) {
-		const struct packet_mmap_params params = {
-			.interface = port->device,
-			.port = index,
-			.mtu_bytes = port->mtu_bytes,
-			.pool = daemon->pool,
-			.socket_id = -1,
-		};
-
+	switch (port->driver) {
+	case CONFIG_DRIVER_KERNEL:
 		state->ifindex = if_nametoindex(port->device);
-		return packet_mmap_open(&params, &state->io, error);
+		return open_kernel(daemon, index, &state->io, error);
+	case CONFIG_DRIVER_AF_XDP:
+		return open_ethdev(daemon, index, ETHDEV_AF_XDP, &state->io, error);
+	case CONFIG_DRIVER_VHOST:
+		return open_ethdev(daemon, index, ETHDEV_VHOST, &state->io, error);
+	case CONFIG_DRIVER_VDEV:
+		return open_ethdev(daemon, index, ETHDEV_VDEV, &state->io, error);
+	case CONFIG_DRIVER_VFIO:
+	case CONFIG_DRIVER_AUTO:
+		break;
 	}
-	return io_fail(error, ENOTSUP, "%s", port->device);
+	return open_ethdev(daemon, index, ETHDEV_VFIO, &state->io, error);
 }
 
 /* The config's place, then the port, its device and why. */

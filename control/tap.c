@@ -62,11 +62,13 @@ static int tap_create(struct tap *tap, struct io_error *error)
 {
 	struct ifreq request = {.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | IFF_TUN_EXCL)};
 
-	if (if_nametoindex(tap->name) != 0)
-		return io_fail(error, EEXIST,
-			       "interface %s: a network interface of this name is there already, "
-			       "and the leaf needs the name for its own; rename one of them",
-			       tap->name);
+	if (if_nametoindex(tap->name) != 0) {
+		(void)io_fail(error, 0,
+			      "interface %s: a network interface of this name is there already, "
+			      "and the leaf needs the name for its own; rename one of them",
+			      tap->name);
+		return -EEXIST;
+	}
 	tap->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (tap->fd < 0)
 		return tap_fail(error, errno, tap->name, "/dev/net/tun");
