@@ -19,6 +19,7 @@ Environment: ROCELEAF, ROCELEAFCTL: the programs (meson sets them).
 
 import ctypes
 import json
+import logging
 import os
 import select
 import shutil
@@ -30,6 +31,9 @@ import sys
 import tempfile
 import time
 import traceback
+
+# It warns of interfaces without an address, as soon as it is imported.
+logging.getLogger("scapy").setLevel(logging.ERROR)
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNET = 0x40000000
@@ -170,8 +174,7 @@ def in_namespace(pid, action):
 class Host:
     """A machine on one port of the leaf."""
 
-    def __init__(self, world, name, number, addresses=(), gateways=(), mtu=1500, offloads=True,
-                 vlan=None):
+    def __init__(self, world, name, number, addresses=(), gateways=(), mtu=1500, offloads=True):
         self.world, self.name, self.mtu = world, name, mtu
         self.mac = f"02:00:00:00:01:{number:02x}"
         # A process that only holds the namespace; it dies with us.
@@ -190,16 +193,10 @@ class Host:
         self.run("ip", "link", "set", "lo", "up")
         if not offloads:
             self.offloads(False)
-        self.interface = "eth0"
         self.run("ip", "link", "set", "eth0", "up")
-        if vlan is not None:
-            self.interface = f"eth0.{vlan}"
-            self.run("ip", "link", "add", "link", "eth0", "name", self.interface, "type", "vlan",
-                     "id", vlan)
-            self.run("ip", "link", "set", self.interface, "up")
         call("ip", "link", "set", name, "up")
         for address in addresses:
-            self.run("ip", "address", "add", address, "dev", self.interface, "nodad")
+            self.run("ip", "address", "add", address, "dev", "eth0", "nodad")
         for gateway in gateways:
             self.run("ip", "route", "add", "default", "via", gateway)
         self.addresses = [address.split("/")[0] for address in addresses]
@@ -272,7 +269,7 @@ class Leaf:
         """Start the daemon, without waiting until it is ready."""
         with open(self.log_path, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                [program("ROCELEAF", "control/roceleaf"), "-c", self.path], stdout=log,
+                [program("ROCELEAF", "roceleaf"), "-c", self.path], stdout=log,
                 stderr=log, stdin=subprocess.DEVNULL)
         self.world.processes.append(self.process)
         return self.process
@@ -291,12 +288,61 @@ class Leaf:
         return self
 
     def ctl(self, *words, ok=True):
-        return call(program("ROCELEAFCTL", "tools/ctl/roceleafctl"), "--runtime-dir", self.runtime,
+        return call(program("ROCELEAFCTL", "roceleafctl"), "--runtime-dir", self.runtime,
                     *words, ok=ok)
 
     def show(self, what):
         """The JSON of `roceleafctl show WHAT`."""
         return json.loads(self.ctl("show", what, "--json").stdout)
+
+    def drops(self):
+        """{(port, reason): packets} since the start."""
+        rows = json.loads(self.ctl("show", "drops", "--json", "--absolute").stdout)["drops"]
+        return {(row["port"], row["reason"]): row["packets"] for row in rows}
+
+    def ports(self):
+        """{port: its row}."""
+        rows = json.loads(self.ctl("show", "ports", "--json", "--absolute").stdout)["ports"]
+        return {row["port"]: row for row in rows}
+
+    def queues(self):
+        """{(port, priority): its row}."""
+        rows = json.loads(self.ctl("show", "queues", "--all", "--json", "--absolute").stdout)
+        return {(row["port"], row["priority"]): row for row in rows["queues"]}
+
+    def check_dropped(self, before, count, port, *reasons):
+        """Exactly `count` frames of `port` were dropped since `before`, all for one of `reasons`."""
+
+        def difference():
+            return {key: value - before.get(key, 0) for key, value in self.drops().items()
+                    if value != before.get(key, 0)}
+
+        try:
+            wait_until(lambda: sum(difference().values()) >= count, "")
+        except Failure:
+            pass
+        check_equal(sum(difference().values()), count,
+                    f"dropped frames (wanted: {port}, {' or '.join(reasons)}; {difference()})")
+        for key in difference():
+            check(key[0] == port and key[1] in reasons,
+                  f"dropped as {key}, must be {port} and one of {reasons}")
+
+    def check_conserved(self):
+        """Every frame received is sent, consumed or counted as dropped; waits until it is quiet."""
+
+        def sums():
+            ports = self.ports().values()
+            queued = sum(row["depth_packets"] for row in self.queues().values())
+            came = sum(row["rx_packets"] + row["copied"] for row in ports)
+            went = sum(row["tx_packets"] + row["consumed"] + row["drop_packets"] for row in ports)
+            return came, went, queued
+
+        try:
+            wait_until(lambda: sums()[0] == sums()[1] and sums()[2] == 0, "")
+        except Failure:
+            pass
+        came, went, queued = sums()
+        check_equal((went, queued), (came, 0), "frames out and queued, and what came in")
 
     def stop(self):
         """SIGTERM; fails unless the daemon ends cleanly."""
@@ -313,7 +359,10 @@ class Leaf:
 class World:
     """Everything one test has made; `close` takes it away again."""
 
+    open = []  # those not closed yet, for a test that failed while it made one
+
     def __init__(self):
+        World.open.append(self)
         self.processes, self.taps, self.hosts = [], [], {}
         # Short: paths of Unix sockets end at 107 bytes.
         self.directory = tempfile.mkdtemp(prefix="roceleaf-", dir="/tmp")
@@ -335,6 +384,7 @@ class World:
         return process
 
     def close(self):
+        World.open.remove(self)
         for tap in self.taps:
             tap.close()
         for process in reversed(self.processes):
@@ -350,7 +400,8 @@ class World:
 
     def __exit__(self, kind, error, trace):
         try:
-            if kind is None and self.leaf is not None:
+            if kind is None and self.leaf is not None and self.leaf.process.poll() is None:
+                self.leaf.check_conserved()
                 self.leaf.stop()
         finally:
             if kind is not None and self.leaf is not None and os.path.exists(self.leaf.log_path):
@@ -397,5 +448,7 @@ def run(names):
             text = str(error) if isinstance(error, Failure) else traceback.format_exc()
             print("\n".join("# " + line for line in text.splitlines()))
             verdict, extra, failed = "not ok", "", failed + 1
+        for world in list(World.open):
+            world.close()
         print(f"{verdict} {number} - {name} ({time.monotonic() - started:.1f} s){extra}", flush=True)
     sys.exit(1 if failed else 0)
