@@ -411,7 +411,10 @@ static int start(struct daemon *daemon, struct config_errors *errors)
 		return error;
 	interfaces_settle(daemon);
 	netlink_resync(daemon);
+	/* Its threads take their lock first, then ours. */
+	daemon_unlock(daemon);
 	error = telemetry_start(daemon);
+	daemon_lock(daemon);
 	if (error != 0)
 		events_add(daemon->events, EVENT_WARNING, EVENT_PORT_NONE,
 			   "telemetry can't start: %s", strerror(-error));
@@ -446,19 +449,31 @@ static uint32_t stop_dataplane(struct daemon *daemon)
 	return missing;
 }
 
+/* AF_XDP's driver does not give back what it has lent to the kernel. */
+static bool has_af_xdp(const struct daemon *daemon)
+{
+	for (uint16_t i = 0; i < daemon->port_count; i++)
+		if (daemon->config->ports[i].driver == CONFIG_DRIVER_AF_XDP)
+			return true;
+	return false;
+}
+
 static int stop(struct daemon *daemon)
 {
 	uint32_t missing;
+	bool excused;
 
 	daemon_unlock(daemon);
 	telemetry_stop();
 	daemon_lock(daemon);
 	socket_close(daemon->socket);
 	missing = stop_dataplane(daemon);
+	excused = missing > 0 && has_af_xdp(daemon);
 	if (missing > 0)
 		events_add(daemon->events, EVENT_WARNING, EVENT_PORT_NONE,
-			   "%u of %u packet buffers did not come back", missing,
-			   daemon->memory.buffer_count);
+			   "%u of %u packet buffers did not come back%s", missing,
+			   daemon->memory.buffer_count,
+			   excused ? "; the driver of af_xdp keeps those it holds" : "");
 	netlink_close(daemon->netlink);
 	loop_close(&daemon->loop);
 	if (daemon->signal_fd >= 0)
@@ -473,7 +488,7 @@ static int stop(struct daemon *daemon)
 	if (daemon->lock_fd >= 0)
 		close(daemon->lock_fd);
 	daemon_unlock(daemon);
-	return missing > 0 ? 1 : 0;
+	return missing > 0 && !excused ? 1 : 0;
 }
 
 /* So that every thread of EAL's and ours leaves these signals to the control loop. */

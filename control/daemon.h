@@ -36,7 +36,7 @@
 #include "dataplane/snapshot.h"
 
 #define DAEMON_TELEMETRY_SOCKET "dpdk/leaf/dpdk_telemetry.v2"
-#define DAEMON_CONTROL_SOCKET	"control.sock"
+#define DAEMON_CONTROL_SOCKET   "control.sock"
 
 struct daemon;
 
@@ -61,9 +61,9 @@ struct daemon_info {
 	int64_t pid;
 	uint64_t started_ns; /* real time since the epoch */
 	uint64_t uptime_ns;
-	uint64_t reloads;	  /* taken over */
+	uint64_t reloads;         /* taken over */
 	uint64_t reloads_refused; /* changed nothing */
-	uint64_t reload_ns;	  /* real time of the last one that was taken over; 0: none */
+	uint64_t reload_ns;       /* real time of the last one that was taken over; 0: none */
 	bool hugepages;
 	bool idle_adaptive;
 	uint32_t buffer_count; /* packet buffers in the pool */
@@ -75,14 +75,14 @@ void daemon_info(const struct daemon *daemon, struct daemon_info *info);
 
 struct daemon_port {
 	const char *driver; /* "packet_mmap", "ethdev": port_io_ops.name */
-	uint8_t mac[6];	    /* the device's own */
+	uint8_t mac[6];     /* the device's own */
 	bool link_up;
-	bool gone;		  /* the device has disappeared; its counters stand still */
-	uint64_t rate_bps;	  /* of the wire clock: the config's speed, or the device's */
-	uint64_t device_bps;	  /* what the device reports; 0: nothing */
-	uint64_t link_changes;	  /* ups and downs since the start */
+	bool gone;                /* the device has disappeared; its counters stand still */
+	uint64_t rate_bps;        /* of the wire clock: the config's speed, or the device's */
+	uint64_t device_bps;      /* what the device reports; 0: nothing */
+	uint64_t link_changes;    /* ups and downs since the start */
 	uint64_t link_changed_ns; /* real time of the last one */
-	uint16_t owner;		  /* worker that transmits */
+	uint16_t owner;           /* worker that transmits */
 	struct port_io_stats stats;
 };
 /** State of a real port. @return 0, or -ERANGE */
@@ -110,7 +110,7 @@ struct daemon_interface {
 	uint32_t mtu_bytes;
 	bool carrier;
 	uint64_t punt_packets, punt_bytes;     /* to the kernel */
-	uint64_t punt_errors;		       /* refused by the kernel */
+	uint64_t punt_errors;                  /* refused by the kernel */
 	uint64_t kernel_packets, kernel_bytes; /* from the kernel to the leaf */
 	uint64_t kernel_drops; /* from the kernel: no buffer, ring full or too long */
 };
@@ -126,11 +126,11 @@ enum daemon_neighbour_state {
 
 struct daemon_neighbour {
 	struct config_ip address;
-	uint8_t mac[6];	    /* zero while unresolved */
+	uint8_t mac[6];     /* zero while unresolved */
 	uint16_t interface; /* INTERFACE_NONE: static, of the port below */
-	uint16_t port;	    /* static: the config's port, else PORT_NONE */
-	uint8_t state;	    /* enum daemon_neighbour_state */
-	uint32_t held;	    /* packets that wait for it */
+	uint16_t port;      /* static: the config's port, else PORT_NONE */
+	uint8_t state;      /* enum daemon_neighbour_state */
+	uint32_t held;      /* packets that wait for it */
 };
 /** @return how many there are; at most `max` are stored */
 uint32_t daemon_neighbours(const struct daemon *daemon, struct daemon_neighbour *out, uint32_t max);
@@ -138,7 +138,7 @@ uint32_t daemon_neighbours(const struct daemon *daemon, struct daemon_neighbour 
 /* Packets that wait for a neighbour (control/hold.h). */
 struct daemon_hold {
 	uint32_t packets;    /* now */
-	uint64_t held;	     /* ever */
+	uint64_t held;       /* ever */
 	uint64_t released;   /* sent on, once resolved */
 	uint64_t expired;    /* waited too long */
 	uint64_t refused;    /* no room: per neighbour or in all */

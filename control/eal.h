@@ -25,14 +25,14 @@
 #define EAL_CONTROL_LCORE   0
 #define EAL_WORKER_LCORE(i) ((unsigned)(i) + 1)
 #define EAL_ARGUMENTS_MAX   (16 + 2 * 32)
-#define EAL_CPUS_MAX	    1024
-#define EAL_TEXT_BYTES	    32768
+#define EAL_CPUS_MAX        1024
+#define EAL_TEXT_BYTES      32768
 
 struct eal_arguments {
 	int argc;
 	char *argv[EAL_ARGUMENTS_MAX + 1];
 	int32_t worker_cpu[CONFIG_CORES_MAX]; /* -1: not bound to one */
-	char text[EAL_TEXT_BYTES];	      /* where argv points */
+	char text[EAL_TEXT_BYTES];            /* where argv points */
 	uint32_t used;
 };
 

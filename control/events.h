@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define EVENTS_KEPT	  1024
+#define EVENTS_KEPT       1024
 #define EVENTS_TEXT_BYTES 400
 
 /* X(enum, name, help) */
@@ -40,8 +40,8 @@ enum event_type { EVENT_TYPES(EVENT_ENUM_) EVENT_COUNT };
 struct event {
 	uint64_t sequence; /* counts from 1 */
 	uint64_t time_ns;  /* real time since the epoch */
-	uint8_t type;	   /* enum event_type */
-	uint16_t port;	   /* of the leaf, or EVENT_PORT_NONE */
+	uint8_t type;      /* enum event_type */
+	uint16_t port;     /* of the leaf, or EVENT_PORT_NONE */
 	char text[EVENTS_TEXT_BYTES];
 };
 

@@ -17,7 +17,7 @@ struct hold_slot {
 	void *packet;
 	uint64_t since_ns;
 	uint16_t key;
-	uint16_t next;	       /* of this key; of a free slot: the next free one */
+	uint16_t next;         /* of this key; of a free slot: the next free one */
 	uint16_t older, newer; /* of all */
 };
 

@@ -20,7 +20,7 @@
 #define HOLD_PER_KEY 64
 #define HOLD_PACKETS 1024
 #define HOLD_KEYS    256
-#define HOLD_NS	     UINT64_C(1000000000)
+#define HOLD_NS      UINT64_C(1000000000)
 
 /* A neighbour: an address (IPv4 in the first four bytes, the rest zero) behind an interface. */
 struct hold_key {
@@ -31,7 +31,7 @@ struct hold_key {
 
 struct hold_stats {
 	uint32_t packets;  /* now */
-	uint64_t held;	   /* ever */
+	uint64_t held;     /* ever */
 	uint64_t released; /* by hold_take() */
 	uint64_t expired;  /* by hold_expire() */
 	uint64_t refused;  /* by hold_put() */

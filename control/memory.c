@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
@@ -59,20 +61,21 @@ void memory_plan(const struct config *config, struct memory_plan *plan)
 /* One size of pages, by the name of its directory ("hugepages-2048kB"). */
 static uint64_t pages_free(const char *name)
 {
-	unsigned long kilobytes, count = 0;
-	char path[320];
+	static const char prefix[] = "hugepages-";
+	char path[320], line[32] = "";
 	FILE *file;
 
-	if (sscanf(name, "hugepages-%lukB", &kilobytes) != 1)
+	if (strncmp(name, prefix, strlen(prefix)) != 0)
 		return 0;
 	(void)snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/%s/free_hugepages", name);
 	file = fopen(path, "re");
 	if (file == NULL)
 		return 0;
-	if (fscanf(file, "%lu", &count) != 1)
-		count = 0;
+	if (fgets(line, sizeof(line), file) == NULL)
+		line[0] = '\0';
 	(void)fclose(file);
-	return (uint64_t)count * kilobytes * 1024;
+	/* What isn't a number is none. */
+	return strtoull(line, NULL, 10) * strtoull(name + strlen(prefix), NULL, 10) * 1024;
 }
 
 uint64_t memory_hugepages_free(void)

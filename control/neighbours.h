@@ -24,7 +24,7 @@
 
 #include "config/config.h"
 
-#define NEIGHBOURS_MAX	     16384
+#define NEIGHBOURS_MAX       16384
 #define NEIGHBOUR_RETRY_NS   UINT64_C(2000000000)
 #define NEIGHBOUR_CONFIRM_NS UINT64_C(20000000000)
 #define NEIGHBOUR_FORGET_NS  UINT64_C(5000000000)
@@ -39,12 +39,12 @@ struct neighbour_entry {
 	struct config_ip address;
 	uint8_t mac[6];
 	bool resolved;
-	bool wanted;	      /* next hop of a route */
-	bool seen;	      /* since neighbours_resync_begin() */
+	bool wanted;          /* next hop of a route */
+	bool seen;            /* since neighbours_resync_begin() */
 	uint64_t resolved_ns; /* since when */
 	uint64_t asked_ns;    /* last time that somebody needed it */
 	uint64_t due_ns;      /* next question to the kernel */
-	uint32_t next;	      /* of this bin */
+	uint32_t next;        /* of this bin */
 };
 
 /** Ask the kernel to resolve or confirm. */

@@ -22,8 +22,8 @@
  */
 #define KNOWN_NS S_NS
 
-#define ETHER_TYPE_IPV4	  0x0800
-#define ETHER_TYPE_IPV6	  0x86dd
+#define ETHER_TYPE_IPV4   0x0800
+#define ETHER_TYPE_IPV6   0x86dd
 #define ETHER_HEADER_SIZE 14
 
 /* Hand frames to the worker; what its ring doesn't take is dropped and counted. */

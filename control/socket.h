@@ -21,9 +21,9 @@
 
 #include "control/loop.h"
 
-#define SOCKET_CLIENTS	  8
+#define SOCKET_CLIENTS    8
 #define SOCKET_LINE_BYTES 512
-#define SOCKET_IDLE_NS	  UINT64_C(2000000000)
+#define SOCKET_IDLE_NS    UINT64_C(2000000000)
 
 enum socket_command {
 	SOCKET_RELOAD,

@@ -16,7 +16,7 @@
 
 struct cpu_io {
 	struct port_io io;
-	struct rte_ring *punt;	 /* worker -> control */
+	struct rte_ring *punt;   /* worker -> control */
 	struct rte_ring *inject; /* control -> worker */
 	int event_fd;
 	alignas(64) atomic_bool sleeping; /* control may sleep: the next punt must wake it */
