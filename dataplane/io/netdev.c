@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 /* netdev.changed */
-#define CHANGED_MTU	 0x01u
+#define CHANGED_MTU      0x01u
 #define CHANGED_FEATURES 0x02u
-#define CHANGED_IPV6	 0x04u
-#define CHANGED_FLAGS	 0x08u
+#define CHANGED_IPV6     0x04u
+#define CHANGED_FLAGS    0x08u
 
-#define FEATURE_COUNT_MAX (NETDEV_FEATURE_WORDS * 32)
+#define FEATURE_COUNT_MAX ((size_t)NETDEV_FEATURE_WORDS * 32)
 
 /* Every feature by which the kernel or the device joins received frames. */
 static const char *const merging_features[] = {
@@ -105,7 +105,7 @@ union features_set {
 
 union link_settings {
 	struct ethtool_link_settings header;
-	uint8_t room[sizeof(struct ethtool_link_settings) + 3 * INT8_MAX * sizeof(uint32_t)];
+	uint8_t room[sizeof(struct ethtool_link_settings) + sizeof(uint32_t) * 3 * INT8_MAX];
 };
 
 /* Mark in mask the features that merge frames. @return how many features the kernel has, or 0 */
@@ -199,7 +199,7 @@ static int ipv6_disable_write(const struct netdev *netdev, char value)
 	else if (before != value && pwrite(fd, &value, 1, 0) != 1)
 		result = -errno;
 	else
-		result = before;
+		result = (unsigned char)before;
 	(void)close(fd);
 	return result;
 }
@@ -292,7 +292,7 @@ int netdev_prepare(struct netdev *netdev, int fd, const char *name, uint32_t mtu
 
 void netdev_restore(struct netdev *netdev)
 {
-	short flags;
+	short flags = 0;
 
 	/* Up and NOARP as they were; other flags may have been changed by others meanwhile. */
 	if ((netdev->changed & CHANGED_FLAGS) != 0 && flags_get(netdev, &flags) == 0) {
@@ -332,7 +332,7 @@ static uint32_t speed_mbps(const struct netdev *netdev)
 
 int netdev_link(const struct netdev *netdev, struct port_io_link *link)
 {
-	short flags;
+	short flags = 0;
 	int result;
 
 	*link = (struct port_io_link){0};

@@ -33,7 +33,7 @@
 #define NETDEV_FEATURE_WORDS 4
 
 struct netdev {
-	int fd;	   /* a socket in the interface's namespace; its owner closes it */
+	int fd;    /* a socket in the interface's namespace; its owner closes it */
 	int index; /* the kernel's */
 	uint8_t mac[6];
 	/* How it was found; a zero mask means nothing to put back. */

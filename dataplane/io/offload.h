@@ -45,7 +45,7 @@ struct offload_pieces {
 
 	const uint8_t *frame;
 	uint32_t bytes;
-	uint32_t index;	       /* of the next piece */
+	uint32_t index;        /* of the next piece */
 	uint32_t header_bytes; /* Ethernet up to and with TCP or UDP */
 	uint32_t piece_bytes;  /* payload of all pieces but the last */
 	uint32_t l3_offset;

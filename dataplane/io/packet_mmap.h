@@ -49,13 +49,13 @@
 #include "dataplane/port_io.h"
 
 struct packet_mmap_params {
-	const char *interface;	  /* as in `ip link`, in this thread's network namespace */
-	uint16_t port;		  /* id in the leaf */
-	uint32_t mtu_bytes;	  /* MTU_BYTES_MIN..MTU_BYTES_MAX */
+	const char *interface;    /* as in `ip link`, in this thread's network namespace */
+	uint16_t port;            /* id in the leaf */
+	uint32_t mtu_bytes;       /* MTU_BYTES_MIN..MTU_BYTES_MAX */
 	struct rte_mempool *pool; /* data room for mtu_bytes + FRAME_HEADER_BYTES */
-	int socket_id;		  /* NUMA node, or SOCKET_ID_ANY */
-	uint32_t rx_slots;	  /* 0: 4 MiB worth (2600 at MTU 1500, 448 at 9216), up to 65536 */
-	uint32_t tx_slots;	  /* 0: 1 MiB worth, up to 65536 */
+	int socket_id;            /* NUMA node, or SOCKET_ID_ANY */
+	uint32_t rx_slots;        /* 0: 4 MiB worth (2600 at MTU 1500, 448 at 9216), up to 65536 */
+	uint32_t tx_slots;        /* 0: 1 MiB worth, up to 65536 */
 };
 
 /**

@@ -20,7 +20,7 @@
 /* Where the kernel looks for the frame in a transmit slot. */
 #define PACKET_TX_HEADER_BYTES ((uint32_t)(TPACKET2_HDRLEN - sizeof(struct sockaddr_ll)))
 
-#define VLAN_TAG_BYTES	  4u
+#define VLAN_TAG_BYTES    4u
 #define MAC_ADDRESS_BYTES 12u /* both */
 
 struct packet_mmap {
@@ -32,7 +32,7 @@ struct packet_mmap {
 
 	/* Receive: the poller. */
 	alignas(64) struct packet_ring rx;
-	uint32_t rx_head;	      /* next slot to read */
+	uint32_t rx_head;             /* next slot to read */
 	struct offload_pieces pieces; /* of the super-frame in slot rx_head */
 	_Atomic uint64_t rx_lost;     /* longer than a slot and not in the socket's queue */
 	_Atomic uint64_t rx_errors;
@@ -49,7 +49,7 @@ struct packet_mmap {
 
 	/* Any thread. */
 	alignas(64) _Atomic uint64_t kernel_drops; /* PACKET_STATISTICS starts anew at each read */
-	_Atomic uint32_t tx_mtu_bytes;		   /* the interface's, which others may lower */
+	_Atomic uint32_t tx_mtu_bytes;             /* the interface's, which others may lower */
 };
 
 #define PACKET_FETCHED_BYTES (sizeof(struct virtio_net_hdr) + OFFLOAD_FRAME_BYTES_MAX)

@@ -45,8 +45,7 @@ int packet_ring_map(struct packet_ring *ring, int option, uint32_t slot_bytes, u
 		return io_fail(error, errno, "interface %s: %s ring of %u slots of %u bytes", name,
 			       option == PACKET_RX_RING ? "receive" : "transmit", ring->count,
 			       ring->slot_bytes);
-	ring->slot = rte_zmalloc_socket("packet_ring", ring->count * sizeof(ring->slot[0]), 0,
-					socket_id);
+	ring->slot = rte_zmalloc_socket("packet_ring", ring->count * sizeof(void *), 0, socket_id);
 	if (ring->slot == NULL)
 		return io_fail(error, ENOMEM, "interface %s: table of %u slots", name, ring->count);
 	ring->memory_bytes = (size_t)request.tp_block_nr * PACKET_RING_BLOCK_BYTES;

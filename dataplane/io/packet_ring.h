@@ -30,7 +30,7 @@ struct packet_ring {
 	uint8_t *memory;
 	size_t memory_bytes;
 	struct tpacket2_hdr **slot;
-	uint32_t count;	     /* slots */
+	uint32_t count;      /* slots */
 	uint32_t slot_bytes; /* with the header */
 };
 

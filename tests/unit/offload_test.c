@@ -11,8 +11,8 @@
 #include <rte_mbuf.h>
 
 #include "dataplane/io/offload.h"
-#include "superframe.h"
-#include "veth.h"
+#include "tests/unit/superframe.h"
+#include "tests/unit/veth.h"
 
 #define CWR 0x80
 

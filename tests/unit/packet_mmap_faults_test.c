@@ -12,7 +12,7 @@
 
 #include "dataplane/io/packet_mmap.h"
 #include "dataplane/packet.h"
-#include "veth.h"
+#include "tests/unit/veth.h"
 
 #define TYPE_TEST 0x88b5
 #define TYPE_VLAN 0x8100

@@ -10,8 +10,8 @@
 
 #include "dataplane/io/packet_mmap.h"
 #include "dataplane/packet.h"
-#include "superframe.h"
-#include "veth.h"
+#include "tests/unit/superframe.h"
+#include "tests/unit/veth.h"
 
 #define TYPE_TEST 0x88b5
 

@@ -8,7 +8,7 @@
 
 #include "dataplane/io/packet_mmap.h"
 #include "dataplane/packet.h"
-#include "veth.h"
+#include "tests/unit/veth.h"
 
 #define TYPE_TEST 0x88b5 /* IEEE 802 local experimental */
 #define TYPE_VLAN 0x8100
@@ -68,7 +68,7 @@ Test(packet_mmap, frames_of_every_length_arrive_byte_for_byte, .init = setup_jum
      .fini = teardown)
 {
 	/* 14: an Ethernet header alone; 9234: MTU 9216, header and VLAN tag. */
-	static const uint32_t bytes[] = {14,   15,   60,   61,	 64,   127,  128,  1514, 1518,
+	static const uint32_t bytes[] = {14,   15,   60,   61,   64,   127,  128,  1514, 1518,
 					 2048, 4095, 4096, 4114, 8192, 9000, 9229, 9230};
 
 	for (size_t i = 0; i < RTE_DIM(bytes); i++) {
@@ -83,7 +83,7 @@ Test(packet_mmap, frames_of_every_length_arrive_byte_for_byte, .init = setup_jum
 
 Test(packet_mmap, frames_of_every_length_leave_byte_for_byte, .init = setup_jumbo, .fini = teardown)
 {
-	static const uint32_t bytes[] = {14,   15,   60,   61,	 64,   127,  128,  1514, 1518,
+	static const uint32_t bytes[] = {14,   15,   60,   61,   64,   127,  128,  1514, 1518,
 					 2048, 4095, 4096, 4114, 8192, 9000, 9229, 9230, 9234};
 
 	for (size_t i = 0; i < RTE_DIM(bytes); i++) {
@@ -108,7 +108,7 @@ Test(packet_mmap, tags_are_where_they_were, .init = setup, .fini = teardown)
 		uint16_t outer, outer_tci, inner, inner_tci;
 	} row[] = {
 		{TYPE_VLAN, 0x0001, TYPE_TEST, 0x1234}, {TYPE_VLAN, 0xefff, 0x0800, 0x4500},
-		{TYPE_VLAN, 0x6000, TYPE_TEST, 0},	{TYPE_QINQ, 0x0064, TYPE_VLAN, 0x00c8},
+		{TYPE_VLAN, 0x6000, TYPE_TEST, 0},      {TYPE_QINQ, 0x0064, TYPE_VLAN, 0x00c8},
 		{TYPE_VLAN, 0x7065, TYPE_VLAN, 0x60c8}, {TYPE_VLAN, 0, TYPE_QINQ, 0x0fff},
 	};
 
@@ -250,9 +250,9 @@ Test(packet_mmap, the_kernel_does_not_answer_beside_us, .init = setup, .fini = t
 {
 	/* Who has 10.9.9.9, which this machine has on another interface? */
 	static const uint8_t request[60] = {
-		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0, 0,	   0, 0x20, 2, 0x08, 0x06,
-		0,    1,    8,	  0,	6,    4,    0,	  1, 0x02, 0, 0,    0, 0x20, 2,
-		10,   9,    9,	  1,	0,    0,    0,	  0, 0,	   0, 10,   9, 9,    9,
+		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0, 0,    0, 0x20, 2, 0x08, 0x06,
+		0,    1,    8,    0,    6,    4,    0,    1, 0x02, 0, 0,    0, 0x20, 2,
+		10,   9,    9,    1,    0,    0,    0,    0, 0,    0, 10,   9, 9,    9,
 	};
 
 	veth_run("ip link add other type veth peer name other1");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "superframe.h"
+#include "tests/unit/superframe.h"
 
 #include <criterion/criterion.h>
 #include <netinet/in.h>
 #include <string.h>
 
 #include "dataplane/io/offload.h"
-#include "veth.h"
+#include "tests/unit/veth.h"
 
 #define FIN 0x01
 #define PSH 0x08

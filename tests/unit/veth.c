@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "veth.h"
+#include "tests/unit/veth.h"
 
 #include <criterion/criterion.h>
 #include <arpa/inet.h>

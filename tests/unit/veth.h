@@ -16,7 +16,7 @@
 
 #include "dataplane/port_io.h"
 
-#define VETH_WAIT_MS	 5000 /* longest wait for a frame that must come */
+#define VETH_WAIT_MS     5000 /* longest wait for a frame that must come */
 #define VETH_FRAME_BYTES 65600
 
 /* Enter the namespaces and start EAL. Call first. */
