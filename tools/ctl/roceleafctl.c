@@ -204,7 +204,7 @@ static int run_mark(const struct options *options, int argc, char **argv)
 /* Become `roceleaf --check`: the one beside us (installed or built), else the one in PATH. */
 static int run_check(const struct options *options, int argc, char **argv)
 {
-	static const char *const places[] = {".", "../sbin", "../..", "../../control"};
+	static const char *const places[] = {".", "../sbin"};
 	char self[PATH_MAX], path[PATH_MAX + 32];
 	ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
