@@ -8,12 +8,15 @@
  *	        buffer sizes in such steps and would otherwise split frames
  *	bytes = struct rte_mbuf + room + what the mempool adds to an element
  *	count = leaf.memory / bytes
+ * In plain memory (no hugepages) a device that does DMA gets buffers that lie within a page of 4 KiB, or
+ * begin at one: that is added to what EAL needs. Kernel ports alone don't need it.
  *
  * Pure: works before EAL does.
  */
 #ifndef CONTROL_MEMORY_H
 #define CONTROL_MEMORY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "config/config.h"
@@ -26,10 +29,14 @@ struct memory_plan {
 	uint32_t room_bytes;   /* of an mbuf, headroom included */
 	uint32_t buffer_bytes; /* memory that one buffer takes */
 	uint32_t buffer_count;
+	bool devices;       /* DPDK devices among the ports, which may do DMA */
 	uint64_t eal_bytes; /* what EAL needs in all, the buffers included */
 };
 
 void memory_plan(const struct config *config, struct memory_plan *plan);
+
+/** Memory that this machine could give us now (MemAvailable), bytes; 0: it doesn't say. */
+uint64_t memory_available(void);
 
 /** Free hugepage memory of this machine, bytes, over all page sizes. */
 uint64_t memory_hugepages_free(void);
