@@ -11,8 +11,8 @@
 #include <rte_mbuf.h>
 
 #include "dataplane/io/offload.h"
+#include "tests/unit/bytes.h"
 #include "tests/unit/superframe.h"
-#include "tests/unit/veth.h"
 
 #define CWR 0x80
 
@@ -122,7 +122,7 @@ Test(offload, superframes_that_make_no_sense_are_refused)
 		if (row[i].width == 1)
 			frame.data[row[i].offset] = (uint8_t)row[i].value;
 		else
-			veth_store16(frame.data + row[i].offset, row[i].value);
+			bytes_store16(frame.data + row[i].offset, row[i].value);
 		cr_expect_eq(offload_pieces_begin(&pieces, frame.data,
 						  frame.bytes - (uint32_t)row[i].cut, &frame.header,
 						  9234),
@@ -181,11 +181,11 @@ Test(offload, an_unfinished_checksum_is_finished)
 
 	/* 2 past the end of the words: not UDP's place. */
 	finish(even, sizeof(even), 0, 8, 0);
-	cr_expect_eq(veth_load16(even + 8), 0xffff - 0xddf2);
+	cr_expect_eq(bytes_load16(even + 8), 0xffff - 0xddf2);
 	finish(odd, sizeof(odd), 1, 8, 0);
-	cr_expect_eq(veth_load16(odd + 9), 0xffff - 0x88f3);
+	cr_expect_eq(bytes_load16(odd + 9), 0xffff - 0x88f3);
 	finish(pseudo, sizeof(pseudo), 0, 8, 0);
-	cr_expect_eq(veth_load16(pseudo + 8), 0xffff - 0xedf2);
+	cr_expect_eq(bytes_load16(pseudo + 8), 0xffff - 0xedf2);
 }
 
 Test(offload, a_udp_checksum_is_never_zero)
@@ -193,9 +193,9 @@ Test(offload, a_udp_checksum_is_never_zero)
 	uint8_t udp[8] = {0xff, 0xff}, tcp[20] = {0xff, 0xff};
 
 	finish(udp, sizeof(udp), 0, 6, 0);
-	cr_expect_eq(veth_load16(udp + 6), 0xffff, "RFC 768: all ones stands for zero");
+	cr_expect_eq(bytes_load16(udp + 6), 0xffff, "RFC 768: all ones stands for zero");
 	finish(tcp, sizeof(tcp), 0, 16, 0);
-	cr_expect_eq(veth_load16(tcp + 16), 0);
+	cr_expect_eq(bytes_load16(tcp + 16), 0);
 }
 
 Test(offload, a_checksum_outside_of_the_frame_is_refused)
@@ -219,14 +219,14 @@ Test(offload, an_sctp_checksum_is_a_crc)
 	static const uint8_t crc[] = {0xaa, 0x36, 0x91, 0x8a};
 	uint8_t data[14 + 40 + 32] = {0};
 
-	veth_store16(data + 12, 0x0800);
+	bytes_store16(data + 12, 0x0800);
 	data[14 + 9] = 132;
 	data[34 + 8] = 0x55; /* what stood in the field doesn't count */
 	finish(data, 34 + 32, 34, 8, 0);
 	cr_expect_eq(memcmp(data + 34 + 8, crc, sizeof(crc)), 0);
 
 	memset(data, 0, sizeof(data));
-	veth_store16(data + 12, 0x86dd);
+	bytes_store16(data + 12, 0x86dd);
 	data[14 + 6] = 132;
 	finish(data, 54 + 32, 54, 8, 0);
 	cr_expect_eq(memcmp(data + 54 + 8, crc, sizeof(crc)), 0);

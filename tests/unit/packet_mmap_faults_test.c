@@ -12,6 +12,7 @@
 
 #include "dataplane/io/packet_mmap.h"
 #include "dataplane/packet.h"
+#include "tests/unit/bytes.h"
 #include "tests/unit/veth.h"
 
 #define TYPE_TEST 0x88b5
@@ -64,7 +65,7 @@ static void expect_traffic(void)
 {
 	struct rte_mbuf *packet;
 
-	veth_frame(sent, 200, TYPE_TEST, 77);
+	bytes_frame(sent, 200, TYPE_TEST, 77);
 	veth_peer_send(peer, sent, 200);
 	cr_assert_eq(veth_receive(io, &packet, 1), 1);
 	cr_expect_eq(memcmp(packet_data(packet), sent, 200), 0);
@@ -80,7 +81,7 @@ Test(packet_mmap_faults, every_frame_is_received_or_missed, .init = setup, .fini
 	int32_t waiting;
 	uint32_t received;
 
-	veth_frame(sent, 300, TYPE_TEST, 1);
+	bytes_frame(sent, 300, TYPE_TEST, 1);
 	for (uint32_t i = 0; i < total; i++)
 		veth_peer_send(peer, sent, 300);
 	waiting = io->ops->rx_backlog(io, 0);
@@ -94,6 +95,44 @@ Test(packet_mmap_faults, every_frame_is_received_or_missed, .init = setup, .fini
 	cr_expect_eq(stats_of().rx_missed_packets, total - received);
 	cr_expect_eq(stats_of().rx_error_packets, 0);
 	expect_traffic();
+}
+
+Test(packet_mmap_faults, a_full_ring_takes_a_part_and_loses_nothing, .fini = teardown)
+{
+	/* Rings are made of blocks of 64 KB: seven slots of 32 or 96 + 9216 + 18 bytes. */
+	struct packet_mmap_params params = {
+		.interface = "leaf",
+		.mtu_bytes = MTU_BYTES_MAX,
+		.socket_id = SOCKET_ID_ANY,
+		.rx_slots = 1,
+		.tx_slots = 1,
+	};
+	struct io_error error;
+
+	veth_enter();
+	veth_pair("leaf", "host", MTU_BYTES_MAX);
+	pool = veth_pool(255, MTU_BYTES_MAX);
+	params.pool = pool;
+	cr_assert_eq(packet_mmap_open(&params, &io, &error), 0, "%s", error.text);
+	veth_wait(io, "host");
+	peer = veth_peer("host", false);
+	for (uint32_t sequence = 0; sequence < 70; sequence += 7) {
+		cr_assert_eq(offer(9000, sequence, 32), 7);
+		for (uint32_t i = 0; i < 7; i++) {
+			bytes_frame(sent, 9000, TYPE_TEST, sequence + i);
+			cr_assert_eq(veth_peer_receive(peer, seen, sizeof(seen), VETH_WAIT_MS),
+				     9000);
+			cr_assert_eq(memcmp(seen, sent, 9000), 0, "frame %u", sequence + i);
+		}
+	}
+	cr_expect_eq(veth_peer_receive(peer, seen, sizeof(seen), 0), 0);
+	cr_expect_eq(stats_of().tx_error_packets, 0);
+
+	for (uint32_t i = 0; i < 10; i++)
+		veth_peer_send(peer, sent, 9000);
+	cr_expect_eq(io->ops->rx_backlog(io, 0), 7);
+	cr_expect_eq(veth_drain(io), 7);
+	cr_expect_eq(stats_of().rx_missed_packets, 3);
 }
 
 /* A TAP that nobody reads holds as many frames as its queue is long. */
@@ -124,7 +163,7 @@ Test(packet_mmap_faults, a_full_device_takes_a_part_and_loses_nothing, .fini = t
 	cr_expect_eq(offer(1000, 40, 32), 0);
 	cr_expect_eq(io->ops->tx_backlog(io, 0), 0, "no frame stays between us and the device");
 	for (offered = 40; read_back < 500; read_back++) {
-		veth_frame(sent, 1000, TYPE_TEST, read_back);
+		bytes_frame(sent, 1000, TYPE_TEST, read_back);
 		cr_assert_eq(read(fd, seen, sizeof(seen)), 1000, "frame %u", read_back);
 		cr_assert_eq(memcmp(seen, sent, 1000), 0, "frame %u", read_back);
 		offered += offer(1000, offered, (uint16_t)(read_back % 5));
@@ -183,7 +222,7 @@ Test(packet_mmap_faults, comes_back_after_down_and_up, .init = setup, .fini = te
 Test(packet_mmap_faults, frames_received_before_the_interface_went_down_are_not_lost, .init = setup,
      .fini = teardown)
 {
-	veth_frame(sent, 300, TYPE_TEST, 1);
+	bytes_frame(sent, 300, TYPE_TEST, 1);
 	for (uint32_t i = 0; i < 100; i++)
 		veth_peer_send(peer, sent, 300);
 	veth_run("ip link set leaf down");
@@ -196,7 +235,7 @@ Test(packet_mmap_faults, survives_the_interface_being_deleted, .init = setup, .f
 	struct rte_mbuf *packets[BURST_COUNT_MAX];
 	struct port_io_link link;
 
-	veth_frame(sent, 300, TYPE_TEST, 1);
+	bytes_frame(sent, 300, TYPE_TEST, 1);
 	for (uint32_t i = 0; i < 5; i++)
 		veth_peer_send(peer, sent, 300);
 	cr_assert_eq(offer(100, 0, 32), 32);
@@ -235,7 +274,7 @@ static void send_around_a_long_one(uint32_t long_bytes, uint16_t type, uint64_t 
 	};
 	uint16_t taken = 0;
 
-	veth_store16(packet_data(packets[1]) + 12, type);
+	bytes_store16(packet_data(packets[1]) + 12, type);
 	/* In two calls when the kernel has to say no. */
 	for (int call = 0; call < 2 && taken < 3; call++)
 		taken = (uint16_t)(taken + io->ops->tx_burst(io, 0, packets + taken,
@@ -280,7 +319,7 @@ Test(packet_mmap_faults, frames_longer_than_the_port_takes_are_counted, .init = 
      .fini = teardown)
 {
 	veth_run("ip link set leaf mtu 9000; ip link set host mtu 9000");
-	veth_frame(sent, 1515, TYPE_TEST, 1); /* fits into a packet with a tag's room */
+	bytes_frame(sent, 1515, TYPE_TEST, 1); /* fits into a packet with a tag's room */
 	veth_peer_send(peer, sent, 1519);
 	veth_peer_send(peer, sent, 1600);
 	veth_peer_send(peer, sent, 1622); /* 96 + 1518 rounded up, less 76 of header, is 1540 */

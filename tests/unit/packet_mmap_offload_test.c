@@ -10,6 +10,7 @@
 
 #include "dataplane/io/packet_mmap.h"
 #include "dataplane/packet.h"
+#include "tests/unit/bytes.h"
 #include "tests/unit/superframe.h"
 #include "tests/unit/veth.h"
 
@@ -78,7 +79,7 @@ static struct rte_mbuf *next_packet(uint8_t protocol, bool ipv6)
 
 		cr_assert_eq(veth_receive(io, &packet, 1), 1, "no packet came");
 		data = packet_data(packet);
-		if (veth_load16(data + 12) == (ipv6 ? 0x86dd : 0x0800) &&
+		if (bytes_load16(data + 12) == (ipv6 ? 0x86dd : 0x0800) &&
 		    data[ipv6 ? 20 : 23] == protocol)
 			return packet;
 		rte_pktmbuf_free(packet);
@@ -127,8 +128,8 @@ Test(packet_mmap_offload, checksums_of_a_udp_socket_are_complete, .init = setup,
 			packet = next_packet(IPPROTO_UDP, ipv6 != 0);
 			l4 = packet_data(packet) + (ipv6 != 0 ? 54 : 34);
 			cr_expect_eq(packet->data_len, (ipv6 != 0 ? 62 : 42) + sizes[i]);
-			cr_expect_neq(veth_load16(l4 + 6), 0);
-			cr_expect_eq(veth_transport_sum(packet_data(packet) + 14), 0xffff,
+			cr_expect_neq(bytes_load16(l4 + 6), 0);
+			cr_expect_eq(bytes_transport_sum(packet_data(packet) + 14), 0xffff,
 				     "IPv%d, %u bytes", ipv6 != 0 ? 6 : 4, sizes[i]);
 			rte_pktmbuf_free(packet);
 		}
@@ -209,7 +210,7 @@ Test(packet_mmap_offload, superframes_and_frames_keep_their_order, .init = setup
 
 		kind.payload_bytes -= round;
 		superframe_build(&frame, &kind);
-		veth_frame(plain, 1514, TYPE_TEST, round);
+		bytes_frame(plain, 1514, TYPE_TEST, round);
 		veth_peer_send_offload(peer, &nothing, plain, 1514);
 		send_superframe();
 		veth_peer_send_offload(peer, &nothing, plain, 60);
@@ -305,21 +306,21 @@ static void answer_syn(struct rte_mbuf *syn, bool ipv6)
 	memcpy(swap, l4, 2);
 	memcpy(l4, l4 + 2, 2);
 	memcpy(l4 + 2, swap, 2);
-	veth_store32(l4 + 8, veth_load32(l4 + 4) + 1);
-	veth_store32(l4 + 4, 1);
+	bytes_store32(l4 + 8, bytes_load32(l4 + 4) + 1);
+	bytes_store32(l4 + 4, 1);
 	l4[12] = 28 / 4 << 4;
 	l4[13] = 0x12; /* SYN, ACK */
-	veth_store16(l4 + 14, 65535);
+	bytes_store16(l4 + 14, 65535);
 	memcpy(l4 + 20, options, sizeof(options));
 	if (ipv6) {
-		veth_store16(l3 + 4, 28);
+		bytes_store16(l3 + 4, 28);
 	} else {
-		veth_store16(l3 + 2, 48);
-		veth_store16(l3 + 10, 0);
-		veth_store16(l3 + 10, (uint16_t)~veth_sum(l3, 20, 0));
+		bytes_store16(l3 + 2, 48);
+		bytes_store16(l3 + 10, 0);
+		bytes_store16(l3 + 10, (uint16_t)~bytes_sum(l3, 20, 0));
 	}
-	veth_store16(l4 + 16, 0);
-	veth_store16(l4 + 16, (uint16_t)~veth_transport_sum(l3));
+	bytes_store16(l4 + 16, 0);
+	bytes_store16(l4 + 16, (uint16_t)~bytes_transport_sum(l3));
 	syn->data_len = (uint16_t)(14 + (ipv6 ? 40 : 20) + 28);
 	syn->pkt_len = syn->data_len;
 	cr_assert_eq(io->ops->tx_burst(io, 0, &syn, 1), 1);
@@ -342,8 +343,8 @@ static void tcp_connection(bool ipv6)
 		payload[i] = (uint8_t)(i * 13 + i / 255);
 	cr_assert(connect(fd, (void *)&leaf, bytes) != 0 && errno == EINPROGRESS);
 	packet = next_packet(IPPROTO_TCP, ipv6);
-	cr_expect_eq(veth_transport_sum(packet_data(packet) + 14), 0xffff, "of the SYN");
-	next = veth_load32(packet_data(packet) + l4_offset + 4) + 1;
+	cr_expect_eq(bytes_transport_sum(packet_data(packet) + 14), 0xffff, "of the SYN");
+	next = bytes_load32(packet_data(packet) + l4_offset + 4) + 1;
 	answer_syn(packet, ipv6);
 	rte_pktmbuf_free(next_packet(IPPROTO_TCP, ipv6)); /* the handshake's last */
 	cr_assert_eq(send(fd, payload, sizeof(payload), 0), (ssize_t)sizeof(payload), "%s",
@@ -358,22 +359,22 @@ static void tcp_connection(bool ipv6)
 		header = l4_offset + (l4[12] >> 4) * 4u;
 		got = packet->data_len - header;
 		cr_expect_leq(packet->data_len, 1514);
-		cr_expect_eq(veth_transport_sum(data + 14), 0xffff, "after %u bytes", done);
-		if ((int32_t)(veth_load32(l4 + 4) - next - done) < 0) {
+		cr_expect_eq(bytes_transport_sum(data + 14), 0xffff, "after %u bytes", done);
+		if ((int32_t)(bytes_load32(l4 + 4) - next - done) < 0) {
 			/* Sent again, because nobody acknowledges anything here. */
 			id_known = false;
 			rte_pktmbuf_free(packet);
 			continue;
 		}
-		cr_assert_eq(veth_load32(l4 + 4), next + done, "sequence after %u bytes", done);
+		cr_assert_eq(bytes_load32(l4 + 4), next + done, "sequence after %u bytes", done);
 		cr_assert_leq(done + got, sizeof(payload));
 		cr_assert_eq(memcmp(data + header, payload + done, got), 0);
 		if (!ipv6) {
-			cr_expect_eq(veth_sum(data + 14, 20, 0), 0xffff);
-			cr_expect_eq(veth_load16(data + 16), packet->data_len - 14);
+			cr_expect_eq(bytes_sum(data + 14, 20, 0), 0xffff);
+			cr_expect_eq(bytes_load16(data + 16), packet->data_len - 14);
 			if (id_known)
-				cr_expect_eq(veth_load16(data + 18), (uint16_t)(id + 1));
-			id = veth_load16(data + 18);
+				cr_expect_eq(bytes_load16(data + 18), (uint16_t)(id + 1));
+			id = bytes_load16(data + 18);
 			id_known = true;
 		}
 		done += got;

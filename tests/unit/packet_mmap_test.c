@@ -8,6 +8,7 @@
 
 #include "dataplane/io/packet_mmap.h"
 #include "dataplane/packet.h"
+#include "tests/unit/bytes.h"
 #include "tests/unit/veth.h"
 
 #define TYPE_TEST 0x88b5 /* IEEE 802 local experimental */
@@ -72,11 +73,11 @@ Test(packet_mmap, frames_of_every_length_arrive_byte_for_byte, .init = setup_jum
 					 2048, 4095, 4096, 4114, 8192, 9000, 9229, 9230};
 
 	for (size_t i = 0; i < RTE_DIM(bytes); i++) {
-		veth_frame(sent, bytes[i], TYPE_TEST, (uint32_t)i);
+		bytes_frame(sent, bytes[i], TYPE_TEST, (uint32_t)i);
 		veth_peer_send(peer, sent, bytes[i]);
 		expect_received(sent, bytes[i]);
 	}
-	veth_frame(sent, FRAME_BYTES_MAX, TYPE_VLAN, 1);
+	bytes_frame(sent, FRAME_BYTES_MAX, TYPE_VLAN, 1);
 	veth_peer_send(peer, sent, FRAME_BYTES_MAX);
 	expect_received(sent, FRAME_BYTES_MAX);
 }
@@ -89,10 +90,10 @@ Test(packet_mmap, frames_of_every_length_leave_byte_for_byte, .init = setup_jumb
 	for (size_t i = 0; i < RTE_DIM(bytes); i++) {
 		struct rte_mbuf *packet = veth_packet(pool, bytes[i], (uint32_t)i);
 
-		veth_frame(sent, bytes[i], TYPE_TEST, (uint32_t)i);
+		bytes_frame(sent, bytes[i], TYPE_TEST, (uint32_t)i);
 		if (bytes[i] == FRAME_BYTES_MAX) {
-			veth_store16(packet_data(packet) + 12, TYPE_VLAN);
-			veth_store16(sent + 12, TYPE_VLAN);
+			bytes_store16(packet_data(packet) + 12, TYPE_VLAN);
+			bytes_store16(sent + 12, TYPE_VLAN);
 		}
 		cr_assert_eq(io->ops->tx_burst(io, 0, &packet, 1), 1);
 		cr_assert_eq(veth_peer_receive(peer, seen, sizeof(seen), VETH_WAIT_MS), bytes[i]);
@@ -113,10 +114,10 @@ Test(packet_mmap, tags_are_where_they_were, .init = setup, .fini = teardown)
 	};
 
 	for (size_t i = 0; i < RTE_DIM(row); i++) {
-		veth_frame(sent, 1518, row[i].outer, (uint32_t)i);
-		veth_store16(sent + 14, row[i].outer_tci);
-		veth_store16(sent + 16, row[i].inner);
-		veth_store16(sent + 18, row[i].inner_tci);
+		bytes_frame(sent, 1518, row[i].outer, (uint32_t)i);
+		bytes_store16(sent + 14, row[i].outer_tci);
+		bytes_store16(sent + 16, row[i].inner);
+		bytes_store16(sent + 18, row[i].inner_tci);
 		veth_peer_send(peer, sent, row[i].outer == TYPE_VLAN ? 1518 : 1514);
 		expect_received(sent, row[i].outer == TYPE_VLAN ? 1518 : 1514);
 	}
@@ -135,7 +136,7 @@ Test(packet_mmap, bursts_keep_their_order_around_the_ring, .init = setup, .fini 
 		for (uint32_t i = 0; i < BURST_COUNT_MAX; i++, sequence++) {
 			uint32_t bytes = 60 + sequence % 1400;
 
-			veth_frame(sent, bytes, TYPE_TEST, sequence);
+			bytes_frame(sent, bytes, TYPE_TEST, sequence);
 			cr_assert_eq(veth_peer_receive(peer, seen, sizeof(seen), VETH_WAIT_MS),
 				     bytes);
 			cr_assert_eq(memcmp(seen, sent, bytes), 0, "frame %u", sequence);
@@ -143,7 +144,7 @@ Test(packet_mmap, bursts_keep_their_order_around_the_ring, .init = setup, .fini 
 		}
 		cr_assert_eq(veth_receive(io, packets, BURST_COUNT_MAX), BURST_COUNT_MAX);
 		for (uint32_t i = 0; i < BURST_COUNT_MAX; i++, received++) {
-			veth_frame(sent, 60 + received % 1400, TYPE_TEST, received);
+			bytes_frame(sent, 60 + received % 1400, TYPE_TEST, received);
 			expect_frame(packets[i], sent, 60 + received % 1400);
 		}
 		rte_pktmbuf_free_bulk(packets, BURST_COUNT_MAX);
@@ -165,7 +166,7 @@ Test(packet_mmap, backlog_and_descriptor_tell_what_waits, .init = setup, .fini =
 	for (int32_t waiting = 0; waiting < 300; waiting++) {
 		cr_assert_eq(io->ops->rx_backlog(io, 0), waiting);
 		cr_assert_eq(readable(), waiting > 0);
-		veth_frame(sent, 60, TYPE_TEST, (uint32_t)waiting);
+		bytes_frame(sent, 60, TYPE_TEST, (uint32_t)waiting);
 		veth_peer_send(peer, sent, 60);
 	}
 	for (int32_t waiting = 300; waiting > 0; waiting--) {
@@ -185,7 +186,7 @@ Test(packet_mmap, frames_stay_in_the_ring_while_the_pool_is_empty, .init = setup
 	struct port_io_stats stats;
 
 	for (uint32_t i = 0; i < 8; i++) {
-		veth_frame(sent, 100, TYPE_TEST, i);
+		bytes_frame(sent, 100, TYPE_TEST, i);
 		veth_peer_send(peer, sent, 100);
 	}
 	cr_assert_eq(rte_pktmbuf_alloc_bulk(pool, held, 1023), 0);
@@ -201,7 +202,7 @@ Test(packet_mmap, frames_stay_in_the_ring_while_the_pool_is_empty, .init = setup
 	rte_pktmbuf_free_bulk(packets, 2);
 	rte_pktmbuf_free_bulk(held + 3, 1020);
 	for (uint32_t i = 2; i < 8; i++) {
-		veth_frame(sent, 100, TYPE_TEST, i);
+		bytes_frame(sent, 100, TYPE_TEST, i);
 		expect_received(sent, 100);
 	}
 	io->ops->stats(io, &stats);

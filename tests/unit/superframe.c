@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "dataplane/io/offload.h"
-#include "tests/unit/veth.h"
+#include "tests/unit/bytes.h"
 
 #define FIN 0x01
 #define PSH 0x08
@@ -19,41 +19,41 @@ static uint32_t ip_build(const struct superframe_kind *kind, uint8_t *l3, uint32
 
 	if (kind->ipv6) {
 		l3[0] = 0x60;
-		veth_store16(l3 + 4, l4_bytes);
+		bytes_store16(l3 + 4, l4_bytes);
 		l3[6] = protocol;
 		l3[7] = 64;
-		veth_store16(l3 + 8, 0xfd00);
+		bytes_store16(l3 + 8, 0xfd00);
 		l3[23] = 1;
-		veth_store16(l3 + 24, 0xfd00);
+		bytes_store16(l3 + 24, 0xfd00);
 		l3[39] = 2;
 		return 40;
 	}
 	l3[0] = 0x45;
 	l3[1] = 0x68;
-	veth_store16(l3 + 2, 20 + l4_bytes);
-	veth_store16(l3 + 4, SUPERFRAME_ID);
-	veth_store16(l3 + 6, 0x4000);
+	bytes_store16(l3 + 2, 20 + l4_bytes);
+	bytes_store16(l3 + 4, SUPERFRAME_ID);
+	bytes_store16(l3 + 6, 0x4000);
 	l3[8] = 64;
 	l3[9] = protocol;
-	veth_store32(l3 + 12, 0x0a010001);
-	veth_store32(l3 + 16, 0x0a010002);
-	veth_store16(l3 + 10, (uint16_t)~veth_sum(l3, 20, 0));
+	bytes_store32(l3 + 12, 0x0a010001);
+	bytes_store32(l3 + 16, 0x0a010002);
+	bytes_store16(l3 + 10, (uint16_t)~bytes_sum(l3, 20, 0));
 	return 20;
 }
 
 static void l4_build(const struct superframe_kind *kind, uint8_t *l4, uint32_t l4_bytes)
 {
-	veth_store16(l4, 1234);
-	veth_store16(l4 + 2, 5678);
+	bytes_store16(l4, 1234);
+	bytes_store16(l4 + 2, 5678);
 	if (kind->udp) {
-		veth_store16(l4 + 4, l4_bytes);
+		bytes_store16(l4 + 4, l4_bytes);
 		return;
 	}
-	veth_store32(l4 + 4, SUPERFRAME_SEQUENCE);
-	veth_store32(l4 + 8, 0x01020304);
+	bytes_store32(l4 + 4, SUPERFRAME_SEQUENCE);
+	bytes_store32(l4 + 8, 0x01020304);
 	l4[12] = (uint8_t)((20u + kind->tcp_options) / 4 << 4);
 	l4[13] = ACK | kind->tcp_flags;
-	veth_store16(l4 + 14, 8192);
+	bytes_store16(l4 + 14, 8192);
 	memset(l4 + 20, 1, kind->tcp_options); /* no-operation */
 }
 
@@ -66,11 +66,11 @@ void superframe_build(struct superframe *frame, const struct superframe_kind *ki
 	memset(frame, 0, sizeof(*frame));
 	frame->kind = *kind;
 	frame->l3_offset = 14 + tag;
-	veth_frame(frame->data, 14, kind->ipv6 ? 0x86dd : 0x0800, 0);
+	bytes_frame(frame->data, 14, kind->ipv6 ? 0x86dd : 0x0800, 0);
 	if (tag != 0) {
-		veth_store16(frame->data + 16, kind->ipv6 ? 0x86dd : 0x0800);
-		veth_store16(frame->data + 12, 0x8100);
-		veth_store16(frame->data + 14, kind->tag_tci);
+		bytes_store16(frame->data + 16, kind->ipv6 ? 0x86dd : 0x0800);
+		bytes_store16(frame->data + 12, 0x8100);
+		bytes_store16(frame->data + 14, kind->tag_tci);
 	}
 	frame->l4_offset =
 		frame->l3_offset + ip_build(kind, frame->data + frame->l3_offset, l4_bytes);
@@ -91,8 +91,8 @@ void superframe_build(struct superframe *frame, const struct superframe_kind *ki
 		.csum_start = (uint16_t)frame->l4_offset,
 		.csum_offset = kind->udp ? 6 : 16,
 	};
-	veth_store16(frame->data + frame->l4_offset + frame->header.csum_offset,
-		     veth_pseudo_sum(frame->data + frame->l3_offset));
+	bytes_store16(frame->data + frame->l4_offset + frame->header.csum_offset,
+		      bytes_pseudo_sum(frame->data + frame->l3_offset));
 }
 
 uint32_t superframe_pieces(const struct superframe *frame)
@@ -117,28 +117,28 @@ void superframe_expect_piece(const struct superframe *frame, uint32_t index, con
 	memcpy(expected, frame->data, frame->header_bytes);
 	memcpy(expected + frame->header_bytes, frame->data + frame->header_bytes + offset, payload);
 	if (kind->ipv6) {
-		veth_store16(l3 + 4, l4_bytes);
+		bytes_store16(l3 + 4, l4_bytes);
 	} else {
-		veth_store16(l3 + 2, 20 + l4_bytes);
-		veth_store16(l3 + 4, SUPERFRAME_ID + index);
-		veth_store16(l3 + 10, 0);
-		veth_store16(l3 + 10, (uint16_t)~veth_sum(l3, 20, 0));
+		bytes_store16(l3 + 2, 20 + l4_bytes);
+		bytes_store16(l3 + 4, SUPERFRAME_ID + index);
+		bytes_store16(l3 + 10, 0);
+		bytes_store16(l3 + 10, (uint16_t)~bytes_sum(l3, 20, 0));
 	}
 	if (kind->udp) {
-		veth_store16(l4 + 4, l4_bytes);
+		bytes_store16(l4 + 4, l4_bytes);
 	} else {
-		veth_store32(l4 + 4, SUPERFRAME_SEQUENCE + offset);
+		bytes_store32(l4 + 4, SUPERFRAME_SEQUENCE + offset);
 		if (index + 1 < superframe_pieces(frame))
 			l4[13] &= (uint8_t) ~(FIN | PSH);
 		if (index > 0 && kind->congestion_hint)
 			l4[13] &= (uint8_t)~CWR;
 	}
 	/* The checksum by its definition: the sum over everything is all ones. */
-	cr_expect_eq(veth_transport_sum(piece + frame->l3_offset), 0xffff,
+	cr_expect_eq(bytes_transport_sum(piece + frame->l3_offset), 0xffff,
 		     "%s, piece %u: transport checksum", kind->name, index);
 	memcpy(l4 + frame->header.csum_offset, checksum, 2);
 	if (kind->udp)
-		cr_expect_neq(veth_load16(checksum), 0, "%s, piece %u", kind->name, index);
+		cr_expect_neq(bytes_load16(checksum), 0, "%s, piece %u", kind->name, index);
 	for (uint32_t i = 0; i < bytes; i++)
 		cr_assert_eq(piece[i], expected[i], "%s, piece %u, byte %u: %02x, not %02x",
 			     kind->name, index, i, piece[i], expected[i]);

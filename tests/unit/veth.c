@@ -23,22 +23,41 @@
 #include <rte_eal.h>
 
 #include "dataplane/io/packet_mmap.h"
+#include "tests/unit/bytes.h"
 
-static void write_file(const char *path, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+/* Tells the processes of the single tests that they are in the user namespace already. */
+#define ENTERED "VETH_USER_NAMESPACE"
 
-static void write_file(const char *path, const char *format, ...)
+/* Why there is no user namespace: errno. */
+static int refused;
+
+static bool write_file(const char *path, const char *text)
 {
-	va_list arguments;
-	char text[64];
-	int fd = open(path, O_WRONLY | O_CLOEXEC), bytes;
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 
-	va_start(arguments, format);
-	bytes = vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	cr_assert(fd >= 0 && write(fd, text, (size_t)bytes) == bytes, "%s: %s", path,
-		  strerror(errno));
-	(void)close(fd);
+	if (fd >= 0)
+		(void)close(fd);
+	return written;
+}
+
+/*
+ * A process with more than one thread can't enter a user namespace, and Criterion's tests have two:
+ * the program enters it before main(), each test a network of its own in there.
+ */
+__attribute__((constructor)) static void user_namespace_enter(void)
+{
+	char uid_map[32], gid_map[32];
+
+	(void)snprintf(uid_map, sizeof(uid_map), "0 %u 1", getuid());
+	(void)snprintf(gid_map, sizeof(gid_map), "0 %u 1", getgid());
+	if (getenv(ENTERED) != NULL)
+		return;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS) != 0 ||
+	    !write_file("/proc/self/setgroups", "deny") ||
+	    !write_file("/proc/self/uid_map", uid_map) ||
+	    !write_file("/proc/self/gid_map", gid_map) || setenv(ENTERED, "1", 1) != 0)
+		refused = errno;
 }
 
 void veth_enter(void)
@@ -47,17 +66,11 @@ void veth_enter(void)
 			     "--log-level=4";
 	char *arguments[16];
 	int count = 0;
-	uid_t uid = getuid();
-	gid_t gid = getgid();
 
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS) != 0) {
-		cr_assert_null(getenv("CI"), "user namespaces are refused: %s", strerror(errno));
-		if (uid != 0 || unshare(CLONE_NEWNET | CLONE_NEWNS) != 0)
-			cr_skip_test("user namespaces are refused: %s", strerror(errno));
-	} else {
-		write_file("/proc/self/setgroups", "deny");
-		write_file("/proc/self/uid_map", "0 %u 1", uid);
-		write_file("/proc/self/gid_map", "0 %u 1", gid);
+	/* Root needs no user namespace. */
+	if (unshare(CLONE_NEWNET | CLONE_NEWNS) != 0) {
+		cr_assert_null(getenv("CI"), "user namespaces are refused: %s", strerror(refused));
+		cr_skip_test("user namespaces are refused: %s", strerror(refused));
 	}
 	/* EAL's run-time directory is gone with the namespace. */
 	cr_assert_eq(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
@@ -170,8 +183,8 @@ static uint32_t tag_restore(uint8_t *frame, uint32_t bytes, struct msghdr *messa
 		if ((data.tp_status & TP_STATUS_VLAN_VALID) == 0)
 			continue;
 		memmove(frame + 16, frame + 12, bytes - 12);
-		veth_store16(frame + 12, data.tp_vlan_tpid);
-		veth_store16(frame + 14, data.tp_vlan_tci);
+		bytes_store16(frame + 12, data.tp_vlan_tpid);
+		bytes_store16(frame + 14, data.tp_vlan_tci);
 		bytes += 4;
 	}
 	return bytes;
@@ -229,26 +242,13 @@ uint32_t veth_drain(struct port_io *io)
 	return total;
 }
 
-void veth_frame(uint8_t *frame, uint32_t bytes, uint16_t type, uint32_t seed)
-{
-	static const uint8_t addresses[] = {0x02, 0, 0, 0, 0x10, 1, 0x02, 0, 0, 0, 0x20, 2};
-	uint32_t state = seed * 2654435761u + bytes;
-
-	memcpy(frame, addresses, sizeof(addresses));
-	veth_store16(frame + 12, type);
-	for (uint32_t i = 14; i < bytes; i++) {
-		state = state * 1664525u + 1013904223u;
-		frame[i] = (uint8_t)(state >> 24);
-	}
-}
-
 struct rte_mbuf *veth_packet(struct rte_mempool *pool, uint32_t bytes, uint32_t seed)
 {
 	struct rte_mbuf *packet = rte_pktmbuf_alloc(pool);
 
 	cr_assert_not_null(packet);
 	cr_assert_not_null(rte_pktmbuf_append(packet, (uint16_t)bytes));
-	veth_frame(rte_pktmbuf_mtod(packet, uint8_t *), bytes, 0x88b5, seed);
+	bytes_frame(rte_pktmbuf_mtod(packet, uint8_t *), bytes, 0x88b5, seed);
 	return packet;
 }
 
@@ -272,56 +272,4 @@ void veth_wait(struct port_io *io, const char *far)
 	veth_run("for i in $(seq %d); do"
 		 " ip link show dev %s | grep -q 'state UP' && exit 0; sleep 0.01; done; exit 1",
 		 VETH_WAIT_MS / 10, far);
-}
-
-uint16_t veth_load16(const uint8_t *at)
-{
-	return (uint16_t)(at[0] << 8 | at[1]);
-}
-
-uint32_t veth_load32(const uint8_t *at)
-{
-	return (uint32_t)veth_load16(at) << 16 | veth_load16(at + 2);
-}
-
-void veth_store16(uint8_t *at, uint32_t value)
-{
-	at[0] = (uint8_t)(value >> 8);
-	at[1] = (uint8_t)value;
-}
-
-void veth_store32(uint8_t *at, uint32_t value)
-{
-	veth_store16(at, value >> 16);
-	veth_store16(at + 2, value);
-}
-
-uint16_t veth_sum(const uint8_t *data, uint32_t bytes, uint32_t sum)
-{
-	for (uint32_t i = 0; i + 1 < bytes; i += 2) {
-		sum += veth_load16(data + i);
-		sum = (sum & 0xffff) + (sum >> 16);
-	}
-	if (bytes % 2 != 0)
-		sum += (uint32_t)data[bytes - 1] << 8;
-	return (uint16_t)((sum & 0xffff) + (sum >> 16));
-}
-
-uint16_t veth_pseudo_sum(const uint8_t *l3)
-{
-	uint32_t header = (l3[0] & 15) * 4u;
-
-	if (l3[0] >> 4 == 4)
-		return veth_sum(l3 + 12, 8, (uint32_t)l3[9] + veth_load16(l3 + 2) - header);
-	return veth_sum(l3 + 8, 32, (uint32_t)l3[6] + veth_load16(l3 + 4));
-}
-
-uint16_t veth_transport_sum(const uint8_t *l3)
-{
-	uint32_t header = (l3[0] & 15) * 4u;
-	uint16_t sum = veth_pseudo_sum(l3);
-
-	if (l3[0] >> 4 == 4)
-		return veth_sum(l3 + header, veth_load16(l3 + 2) - header, sum);
-	return veth_sum(l3 + 40, veth_load16(l3 + 4), sum);
 }

@@ -48,9 +48,7 @@ uint32_t veth_receive(struct port_io *io, struct rte_mbuf **packets, uint32_t co
 /* Receive and free what is there now. */
 uint32_t veth_drain(struct port_io *io);
 
-/* A frame to the leaf from a host, type at offset 12, the rest a pattern of that seed. */
-void veth_frame(uint8_t *frame, uint32_t bytes, uint16_t type, uint32_t seed);
-/* The same in a packet of the pool. */
+/* bytes_frame() in a packet of the pool, of the type that is for experiments. */
 struct rte_mbuf *veth_packet(struct rte_mempool *pool, uint32_t bytes, uint32_t seed);
 
 /* Wait up to VETH_WAIT_MS for the link to be up or down. */
@@ -60,20 +58,5 @@ bool veth_link_becomes(struct port_io *io, bool up);
  * host's socket sends, and says nothing.
  */
 void veth_wait(struct port_io *io, const char *far);
-
-uint16_t veth_load16(const uint8_t *at);
-uint32_t veth_load32(const uint8_t *at);
-void veth_store16(uint8_t *at, uint32_t value);
-void veth_store32(uint8_t *at, uint32_t value);
-
-/* One's complement sum of 16-bit big-endian words (RFC 1071), carries folded in. */
-uint16_t veth_sum(const uint8_t *data, uint32_t bytes, uint32_t sum);
-/*
- * Sum over pseudo-header and transport part of the IP packet at l3 (no IPv6 extension headers):
- * 0xffff when its checksum is right (RFC 768, RFC 9293 3.1, RFC 8200 8.1).
- */
-uint16_t veth_transport_sum(const uint8_t *l3);
-/* Sum of the pseudo-header alone. */
-uint16_t veth_pseudo_sum(const uint8_t *l3);
 
 #endif
