@@ -20,6 +20,7 @@ struct builder {
 	struct config_mark key_mark;
 	struct config_mark last; /* of the last event that had a place */
 	uint32_t documents;
+	const char *text;
 	size_t size; /* of the text */
 };
 
@@ -96,6 +97,54 @@ static void mark_quote(struct builder *builder, enum fy_scalar_style style)
 		builder->last.column--;
 }
 
+/*
+ * A line break within a quoted text (YAML 1.2 7.3.2): blanks around it go; one is a space, of several
+ * all but the first stay. @return how many bytes of raw were used
+ */
+static size_t fold_lines(const char *raw, size_t size, char *out, size_t *length)
+{
+	size_t breaks = 0;
+	size_t i;
+
+	while (*length > 0 && (out[*length - 1] == ' ' || out[*length - 1] == '\t'))
+		--*length;
+	for (i = 0; i < size && strchr(" \t\r\n", raw[i]) != NULL; i++) {
+		bool pair = raw[i] == '\r' && i + 1 < size && raw[i + 1] == '\n';
+
+		breaks += (raw[i] == '\n' || raw[i] == '\r') && !pair;
+	}
+	if (breaks == 1)
+		out[(*length)++] = ' ';
+	for (; breaks > 1; breaks--)
+		out[(*length)++] = '\n';
+	return i;
+}
+
+/*
+ * What stands between single quotes, decoded into a copy. Not by fy_token_get_text(), which in
+ * libfyaml 0.7.12 loses memory when quotes are doubled. @return NULL: out of memory
+ */
+static char *single_quoted(const struct builder *builder, struct fy_token *token, size_t *size)
+{
+	const struct fy_mark *start = fy_token_start_mark(token);
+	const struct fy_mark *end = fy_token_end_mark(token);
+	const char *raw = builder->text + start->input_pos;
+	size_t raw_size = end->input_pos - start->input_pos;
+	char *copy = schema_memory_alloc(&builder->document->memory, raw_size + 1);
+	size_t i = 0;
+
+	*size = 0;
+	while (copy != NULL && i < raw_size) {
+		if (raw[i] == '\n' || raw[i] == '\r') {
+			i += fold_lines(raw + i, raw_size - i, copy, size);
+			continue;
+		}
+		copy[(*size)++] = raw[i];
+		i += raw[i] == '\'' ? 2 : 1;
+	}
+	return copy;
+}
+
 static int builder_scalar(struct builder *builder, const struct fy_event_scalar_data *scalar)
 {
 	enum fy_scalar_style style = fy_token_scalar_style(scalar->value);
@@ -106,12 +155,16 @@ static int builder_scalar(struct builder *builder, const struct fy_event_scalar_
 	char *copy;
 
 	mark_quote(builder, style);
-	text = fy_token_get_text(scalar->value, &size);
-	if (text == NULL)
-		size = 0;
-	if (size > 0 && memchr(text, '\0', size) != NULL)
-		return builder_fail(builder, "a text may not contain a NUL");
-	copy = schema_memory_copy(memory, text, size);
+	if (style == FYSS_SINGLE_QUOTED) {
+		copy = single_quoted(builder, scalar->value, &size);
+	} else {
+		text = fy_token_get_text(scalar->value, &size);
+		if (text == NULL)
+			size = 0;
+		if (size > 0 && memchr(text, '\0', size) != NULL)
+			return builder_fail(builder, "a text may not contain a NUL");
+		copy = schema_memory_copy(memory, text, size);
+	}
 	if (copy == NULL)
 		return builder_fail(builder, "out of memory");
 	if (key_expected(builder)) {
@@ -287,7 +340,7 @@ struct schema_node *schema_build(struct schema_document *document, const char *t
 				 const char *origin)
 {
 	struct builder builder = {
-		.document = document, .origin = origin, .last = {1, 1}, .size = size};
+		.document = document, .origin = origin, .last = {1, 1}, .text = text, .size = size};
 	struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE};
 	struct fy_diag_cfg diag_config;
 	struct fy_diag *diag;

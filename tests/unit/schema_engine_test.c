@@ -299,6 +299,34 @@ Test(engine, sorts_errors_by_place)
 	cr_expect_eq(errors.error[2].mark.line, 3);
 }
 
+/* YAML 1.2, 7.3.2 and 7.3.1: a doubled quote is one; lines are folded alike in both styles. */
+Test(engine, reads_quoted_texts_as_yaml_says)
+{
+	static const struct {
+		const char *written, *read;
+	} rows[] = {
+		{"'a b'", "a b"},
+		{"'it''s'", "it's"},
+		{"''''''''''''", "'''''"},
+		{"'\\n'", "\\n"},
+		{"\"\\x41 \\\"b\\\"\"", "A \"b\""},
+		{"'a  \n     b'", "a b"},
+		{"\"a  \n     b\"", "a b"},
+		{"'a\r\n     b'", "a b"},
+	};
+	char text[128];
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(text, sizeof(text), "expect:\n  - %s\n", rows[i].written);
+		cr_assert_eq(load(text), 0, "%s: %s", text, errors.error[0].text);
+		cr_expect_str_eq(scenario.expect[0], rows[i].read);
+	}
+	/* Empty lines stay, so this isn't one line of text. */
+	load("expect: ['a\n\n  b']");
+	cr_expect_not_null(strstr(errors.error[0].text, "holds a control character"));
+}
+
 Test(engine, shortens_and_cleans_what_it_quotes)
 {
 	char text[4096];
