@@ -68,7 +68,7 @@ static int answer_table(struct daemon *daemon, telemetry_table_fn *fill, uint64_
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	telemetry_page_start(&page);
 	next = fill(&page, daemon, cursor);
-	return telemetry_page_end(&page, out, info.started_ns,
+	return telemetry_page_end(&page, out, info.started_ns / 1000,
 				  (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, next);
 }
 

@@ -18,7 +18,8 @@
  *	/roceleaf/events       what happened, oldest first
  *
  * Each answers with one page of a table, by column:
- *	instance	real time of the start, ns; another one: the daemon was restarted
+ *	instance	real time of the start, us (so that a double holds it); another one:
+ *			the daemon was restarted
  *	time_ns		CLOCK_MONOTONIC when the page was made: rates are differences over it
  *	next		cursor of the next page; 0: this was the last one
  *	keys		the columns that name a row

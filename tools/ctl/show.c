@@ -13,6 +13,7 @@
 #include "tools/ctl/client.h"
 #include "tools/ctl/screen.h"
 
+#define PORTS_COMMAND   "/roceleaf/ports"
 #define REASONS_COMMAND "/roceleaf/reasons"
 
 /* Time from the first look to the first rates. */
@@ -42,25 +43,35 @@ static bool wants_reasons(const struct show_options *options)
 	return options->all && strcmp(options->view->name, "drops") == 0;
 }
 
+static bool names_a_port(const struct reply *reply, const char *name)
+{
+	for (size_t row = 0; row < reply->rows; row++)
+		if (strcmp(reply_text(reply, "port", row), name) == 0)
+			return true;
+	return false;
+}
+
 /* A name that no port has is a mistake that an empty table would hide. */
-static int check_ports(const struct show_options *options, const struct reply *reply,
+static int check_ports(const struct show_options *options, struct client *client,
 		       struct ctl_error *error)
 {
-	bool lists_all = strcmp(options->view->name, "ports") == 0 ||
-			 strcmp(options->view->name, "queues") == 0;
+	const char *wrong = NULL;
+	struct reply ports;
+	int ret;
 
-	for (size_t i = 0; i < options->port_count && lists_all; i++) {
-		size_t row = 0;
-
-		while (row < reply->rows &&
-		       strcmp(reply_text(reply, "port", row), options->ports[i]) != 0)
-			row++;
-		if (row == reply->rows)
-			return ctl_fail(error, ENOENT,
-					"there is no port '%.64s'; 'show ports' lists them",
-					options->ports[i]);
-	}
-	return 0;
+	if (options->port_count == 0)
+		return 0;
+	reply_init(&ports);
+	ret = client_fetch(client, PORTS_COMMAND, &ports, error);
+	if (ret != 0)
+		return ret;
+	for (size_t i = 0; i < options->port_count && wrong == NULL; i++)
+		if (!names_a_port(&ports, options->ports[i]))
+			wrong = options->ports[i];
+	reply_free(&ports);
+	if (wrong == NULL)
+		return 0;
+	return ctl_fail(error, ENOENT, "there is no port '%.64s'; 'show ports' lists them", wrong);
 }
 
 static int look_take(const struct show_options *options, struct client *client, struct look *look,
@@ -70,8 +81,6 @@ static int look_take(const struct show_options *options, struct client *client, 
 
 	memset(look, 0, sizeof(*look));
 	ret = client_fetch(client, options->view->command, &look->reply, error);
-	if (ret == 0)
-		ret = check_ports(options, &look->reply, error);
 	if (ret == 0 && wants_reasons(options))
 		ret = client_fetch(client, REASONS_COMMAND, &look->reasons, error);
 	if (ret == 0 && reply_join(&look->reply, "text") != 0)
@@ -295,6 +304,10 @@ int show_run(const struct show_options *options)
 
 	if (client_open(&client, options->runtime_dir, &error) != 0)
 		return report(&error);
+	if (check_ports(options, &client, &error) != 0) {
+		client_close(&client);
+		return report(&error);
+	}
 	if (options->watch) {
 		screen_start(&screen, STDOUT_FILENO, options->json);
 		ret = watch(options, &client, &screen);

@@ -271,13 +271,11 @@ static const struct view_column port_columns[] = {
 	{"Missed/s", "rx_missed_packets", cell_loss_rate, TABLE_RIGHT, VIEW_RATES},
 };
 
+/* What matters most first: 80 columns hold all but the last two. */
 static const struct view_column queue_columns[] = {
 	{"Port", "port", cell_text, TABLE_LEFT, VIEW_BOTH},
 	{"Queue", "priority", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Class", "class", cell_text, TABLE_LEFT, VIEW_BOTH},
-	{"Depth packets", "depth_packets", cell_count, TABLE_RIGHT, VIEW_BOTH},
-	{"Depth bytes", "depth_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
-	{"Deepest bytes", "depth_bytes_max", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"TX packets", "tx_packets", cell_count, TABLE_RIGHT, VIEW_TOTALS},
 	{"TX bytes", "tx_bytes", cell_count, TABLE_RIGHT, VIEW_TOTALS},
 	{"TX packet/s", "tx_packets", cell_rate, TABLE_RIGHT, VIEW_RATES},
@@ -285,6 +283,9 @@ static const struct view_column queue_columns[] = {
 	{"Share %", "tx_bytes", cell_share, TABLE_RIGHT, VIEW_BOTH},
 	{"Drops", "drop_packets", cell_loss, TABLE_RIGHT, VIEW_TOTALS},
 	{"Drop/s", "drop_packets", cell_loss_rate, TABLE_RIGHT, VIEW_RATES},
+	{"Depth bytes", "depth_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Deepest bytes", "depth_bytes_max", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Depth packets", "depth_packets", cell_count, TABLE_RIGHT, VIEW_BOTH},
 };
 
 static const struct view_column class_columns[] = {
