@@ -7,11 +7,11 @@
  * (virtio 1.2, 5.1.6): checksum of the bytes from csum_start on, to be stored csum_offset further;
  * payload to be cut into pieces of gso_size, each behind a copy of the headers.
  *
- * Why not DPDK's rte_gso: the one of 22.11 answers -ENOTSUP to TCP over IPv6, makes IP fragments
- * of UDP instead of datagrams, and allocates all pieces of a super-frame at once, each as a chain
- * of two buffers that would have to be copied together again. This one writes piece after piece
- * straight into buffers of one segment, as many as the burst asks for, and so never holds any. The
- * unit test compares it with rte_gso where that can do the job.
+ * Why not DPDK's rte_gso: the one of 22.11 leaves TCP over IPv6 uncut, makes IP fragments of UDP
+ * instead of datagrams, and allocates all pieces of a super-frame at once, each as a chain of two
+ * buffers that would have to be copied together again. This one writes piece after piece straight
+ * into buffers of one segment, as many as the burst asks for, and so never holds any. The unit test
+ * compares it with rte_gso where that can do the job.
  *
  * Pure functions on bytes, for whichever thread owns them. Nothing is trusted: lengths and offsets
  * out of the frame are refused. Cost: one pass over the bytes for a checksum, copy and pass for a

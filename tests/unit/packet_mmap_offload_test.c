@@ -271,6 +271,18 @@ Test(packet_mmap_offload, superframes_are_received_or_missed, .init = setup, .fi
 	expect_pieces();
 }
 
+Test(packet_mmap_offload, superframes_outlive_the_interface_going_down, .init = setup,
+     .fini = teardown)
+{
+	superframe_build(&frame, &kinds[0]);
+	send_superframe();
+	send_superframe();
+	veth_run("ip link set leaf down");
+	expect_pieces();
+	expect_pieces();
+	cr_expect_eq(stats_of().rx_missed_packets, 0);
+}
+
 Test(packet_mmap_offload, superframes_of_a_larger_mtu_are_counted, .init = setup, .fini = teardown)
 {
 	const struct superframe_kind large = {"jumbo", .piece_bytes = 8948, .payload_bytes = 60000};

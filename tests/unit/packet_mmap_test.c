@@ -209,6 +209,17 @@ Test(packet_mmap, frames_stay_in_the_ring_while_the_pool_is_empty, .init = setup
 	cr_expect_eq(stats.rx_missed_packets, 0);
 }
 
+Test(packet_mmap, what_others_send_out_of_the_port_is_not_received, .init = setup, .fini = teardown)
+{
+	int other = veth_peer("leaf", false);
+
+	bytes_frame(sent, 200, TYPE_TEST, 1);
+	veth_peer_send(other, sent, 200);
+	cr_expect_eq(veth_peer_receive(peer, seen, sizeof(seen), VETH_WAIT_MS), 200);
+	cr_expect_eq(io->ops->rx_backlog(io, 0), 0);
+	(void)close(other);
+}
+
 static void read_text(const char *command, char *text, size_t size)
 {
 	FILE *pipe = popen(command, "re");
