@@ -8,8 +8,8 @@
 #include "tools/lab/engine.h"
 #include "tools/lab/random.h"
 
-#define NODES	    40
-#define PORTS	    8 /* events of each node beside its timer */
+#define NODES       40
+#define PORTS       8 /* events of each node beside its timer */
 #define STEPS_MAX   60000
 #define HISTORY_MAX (4 * STEPS_MAX)
 

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/lab/harness.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "control/apply.h"
+#include "dataplane/packet.h"
+#include "tools/lab/allocate.h"
+#include "tools/lab/environment.h"
+#include "tools/lab/frame.h"
+
+#define METRE_PS (5 * PS_PER_NS)
+
+static struct rte_mempool *pool;
+
+void harness_start(void)
+{
+	/* Tables of a few switches come on top. */
+	cr_assert_eq(environment_start(environment_pool_bytes(HARNESS_PACKETS) + (32u << 20)), 0);
+	pool = fabric_pool_create(HARNESS_PACKETS);
+	cr_assert_not_null(pool, "%s", rte_strerror(rte_errno));
+}
+
+struct rte_mempool *harness_pool(void)
+{
+	return pool;
+}
+
+void harness_check_pool(void)
+{
+	cr_expect_eq(rte_mempool_in_use_count(pool), 0, "%u packets are missing",
+		     rte_mempool_in_use_count(pool));
+}
+
+struct scenario *harness_scenario(const char *text)
+{
+	struct config_errors errors = {0};
+	struct scenario_options options = {0};
+	struct scenario *scenario =
+		scenario_load_string("test.yaml", text, strlen(text), &options, &errors);
+
+	cr_assert_not_null(scenario, "%s", errors.error[0].text);
+	return scenario;
+}
+
+struct simulation *harness_simulate(const char *text, uint64_t start_ps, bool check)
+{
+	struct scenario *scenario = harness_scenario(text);
+	struct fabric_options options = {.start_ps = start_ps, .check = check};
+	struct simulation *simulation;
+
+	cr_assert_leq(fabric_packets(scenario), HARNESS_PACKETS);
+	simulation = simulation_create(scenario, pool, &options);
+	cr_assert_not_null(simulation, "%s", rte_strerror(rte_errno));
+	cr_assert_eq(simulation_run(simulation, NULL), 0);
+	return simulation;
+}
+
+void harness_finish(struct simulation *simulation)
+{
+	struct scenario *scenario = (struct scenario *)(uintptr_t)simulation->scenario;
+
+	simulation_free(simulation);
+	scenario_free(scenario);
+	harness_check_pool();
+}
+
+struct flow *harness_flow(struct simulation *simulation, const char *name)
+{
+	struct traffic *traffic = &simulation->fabric->traffic;
+
+	struct flow *found = NULL;
+
+	for (uint32_t i = 0; i < traffic->flow_count; i++)
+		if (strcmp(traffic->flows[i].params.name, name) == 0)
+			found = &traffic->flows[i];
+	cr_assert_not_null(found, "no flow %s", name);
+	return found;
+}
+
+/* --- a rig --- */
+
+static void tester_arrive(struct node *node, uint16_t port)
+{
+	struct tester *tester = (struct tester *)node;
+	struct rte_mbuf *packet;
+
+	(void)port;
+	while (wire_receive(tester->rx, &packet, 1) == 1) {
+		struct rig_frame *frame;
+
+		tester->received = allocate_resize(tester->received,
+						   (tester->received_count + 1) * sizeof(*frame));
+		frame = &tester->received[tester->received_count++];
+		memset(frame, 0, sizeof(*frame));
+		frame->time_ps = node->engine->now_ps - node->engine->start_ps;
+		frame->length = packet_length(packet);
+		frame->real = packet->data_len;
+		cr_assert_leq(frame->real, RIG_FRAME_BYTES);
+		memcpy(frame->bytes, packet_data(packet), frame->real);
+		rte_pktmbuf_free(packet);
+	}
+}
+
+static void tester_send(struct tester *tester, const struct rig_frame *frame)
+{
+	struct rte_mbuf *packet = rte_pktmbuf_alloc(pool);
+
+	cr_assert_not_null(packet);
+	memcpy(rte_pktmbuf_append(packet, (uint16_t)frame->real), frame->bytes, frame->real);
+	packet_virtual_bytes_set(packet, (uint16_t)(frame->length - frame->real));
+	wire_send(tester->tx, packet);
+}
+
+static uint64_t tester_run(struct node *node, uint64_t now_ps)
+{
+	struct tester *tester = (struct tester *)node;
+	const struct rig_frame *next = &tester->plan[tester->plan_next];
+	uint64_t start_ps = node->engine->start_ps;
+
+	if (tester->plan_next == tester->plan_count)
+		return now_ps + TIME_IDLE_PS;
+	if (!time_after(start_ps + next->time_ps, now_ps) && wire_free(tester->tx)) {
+		tester_send(tester, next++);
+		if (++tester->plan_next == tester->plan_count)
+			return now_ps + TIME_IDLE_PS;
+	}
+	return time_max(time_max(start_ps + next->time_ps, tester->tx->free_ps), now_ps + 1);
+}
+
+static const struct node_ops tester_ops = {"tester", tester_arrive, tester_run};
+
+static void rig_publish(struct rig *rig)
+{
+	struct apply_port ports[RIG_PORTS_MAX];
+	struct apply_state state = {.port = ports, .packets_max = HARNESS_PACKETS / 2};
+	const struct snapshot *snapshot;
+
+	for (uint16_t i = 0; i < rig->port_count; i++)
+		ports[i] = (struct apply_port){.rate_bps = rig->config->ports[i].speed_bps,
+					       .link_up = true};
+	rig->leaf->fib =
+		fib_create("rig", FIB_COMPACT, apply_routes_max(rig->config), SOCKET_ID_ANY);
+	cr_assert_not_null(rig->leaf->fib, "%s", rte_strerror(rte_errno));
+	snapshot = apply_snapshot(rig->config, &state, rig->leaf->fib, false);
+	cr_assert_not_null(snapshot, "%s", rte_strerror(rte_errno));
+	cr_assert_eq(switch_publish(rig->leaf, snapshot, snapshot_free), 0);
+}
+
+struct rig *rig_create(const char *yaml)
+{
+	struct config_errors errors = {0};
+	struct rig *rig = allocate(sizeof(*rig));
+	struct switch_params params = {
+		.name = "rig",
+		.worker_count = 1,
+		.pool = pool,
+		.packets_max = HARNESS_PACKETS,
+		.fdb_entries = 64,
+		.seed = 1,
+		.check = true,
+	};
+
+	rig->config = config_load_string("rig.yaml", yaml, strlen(yaml), &errors);
+	cr_assert_not_null(rig->config, "%s", errors.error[0].text);
+	rig->engine = engine_create(UINT64_MAX - 20 * PS_PER_US); /* across the wrap */
+	rig->port_count = rig->config->port_count;
+	cr_assert_leq(rig->port_count, RIG_PORTS_MAX);
+	params.port_count = rig->port_count;
+	params.mac = rig->config->leaf.router_mac;
+	rig->leaf = switch_create(rig->engine, &params);
+	cr_assert_not_null(rig->leaf, "%s", rte_strerror(rte_errno));
+	for (uint16_t i = 0; i < rig->port_count; i++) {
+		struct tester *tester = &rig->tester[i];
+		struct link_params link = {rig->config->ports[i].speed_bps, METRE_PS,
+					   WIRE_OVERHEAD_BYTES};
+
+		engine_add(rig->engine, &tester->node, &tester_ops);
+		wire_init(&rig->wire[2 * i], rig->engine, &link, &rig->leaf->node, i);
+		wire_init(&rig->wire[2 * i + 1], rig->engine, &link, &tester->node, 0);
+		tester->tx = &rig->wire[2 * i];
+		tester->rx = &rig->wire[2 * i + 1];
+		cr_assert_eq(switch_attach(rig->leaf, i, tester->rx, tester->tx), 0);
+	}
+	rig_publish(rig);
+	return rig;
+}
+
+void rig_free(struct rig *rig)
+{
+	cr_expect_eq(rig->leaf->violations, 0, "packets were missing after %llu steps",
+		     (unsigned long long)rig->leaf->violations);
+	switch_free(rig->leaf);
+	for (uint16_t i = 0; i < rig->port_count; i++) {
+		wire_fini(&rig->wire[2 * i]);
+		wire_fini(&rig->wire[2 * i + 1]);
+		free(rig->tester[i].plan);
+		free(rig->tester[i].received);
+	}
+	engine_free(rig->engine);
+	config_free(rig->config);
+	free(rig);
+	harness_check_pool();
+}
+
+void rig_send(struct rig *rig, uint16_t port, uint64_t time_ps, const uint8_t *bytes, uint32_t real,
+	      uint32_t length)
+{
+	struct tester *tester = &rig->tester[port];
+	struct rig_frame *frame;
+
+	cr_assert_leq(real, RIG_FRAME_BYTES);
+	tester->plan =
+		allocate_resize(tester->plan, (tester->plan_count + 1) * sizeof(*tester->plan));
+	frame = &tester->plan[tester->plan_count++];
+	memset(frame, 0, sizeof(*frame));
+	frame->time_ps = time_ps;
+	frame->real = real;
+	frame->length = length;
+	memcpy(frame->bytes, bytes, real);
+	engine_wake(rig->engine, &tester->node, rig->engine->start_ps + time_ps);
+}
+
+void rig_run(struct rig *rig, uint64_t until_ps)
+{
+	cr_assert_eq(engine_run(rig->engine, rig->engine->start_ps + until_ps), 0);
+}
+
+uint32_t rig_build(const struct rig_packet *packet, uint8_t bytes[RIG_FRAME_BYTES], uint32_t *real)
+{
+	struct frame_path path = {
+		.family = packet->family,
+		.tos = packet->tos,
+		.vlan = packet->tagged ? packet->vlan : 0,
+		.pcp = packet->pcp,
+		.source_port = packet->source_port,
+		.queue_pair = 16,
+	};
+	struct frame_packet what = {
+		.opcode = packet->opcode != 0 ? (enum frame_opcode)packet->opcode
+					      : FRAME_WRITE_MIDDLE,
+		.psn = packet->psn,
+		.payload_bytes = packet->payload_bytes,
+	};
+	struct frame_template template;
+	struct rte_mbuf *built;
+	uint32_t length;
+
+	memcpy(path.source_mac, packet->source_mac, 6);
+	memcpy(path.destination_mac, packet->destination_mac, 6);
+	memcpy(path.source_ip, packet->source_ip, 16);
+	memcpy(path.destination_ip, packet->destination_ip, 16);
+	frame_template_init(&template, &path);
+	built = frame_build(&template, pool, &what);
+	cr_assert_not_null(built);
+	*real = built->data_len;
+	memcpy(bytes, packet_data(built), built->data_len);
+	length = packet_length(built);
+	rte_pktmbuf_free(built);
+	return length;
+}
