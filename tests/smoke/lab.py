@@ -228,8 +228,11 @@ class Host:
         self.run("ping", "-n", "-q", "-i", "0.02", "-c", count, "-w", 5, "-s", size,
                  *([] if fragment else ["-M", "do"]), address)
 
-    def reachable(self, address):
-        return self.run("ping", "-n", "-q", "-c", 1, "-W", 1, address, ok=False).returncode == 0
+    def reachable(self, *addresses):
+        """Those of the addresses that answer a ping within a second."""
+        pings = {address: self.start("ping", "-n", "-q", "-c", 1, "-W", 1, address)
+                 for address in addresses}
+        return [address for address, ping in pings.items() if ping.wait(WAIT_S) == 0]
 
     def iperf(self, server, address, *options, seconds=2, port=5201):
         """Run iperf3 against another host; its result as JSON gives it."""
@@ -411,6 +414,25 @@ class World:
 
 # ---------------------------------------------------------------- running
 
+SHARED = {}
+
+
+def shared(factory):
+    """
+    One world for several tests of a program: made when first asked for, made anew after a test has
+    failed. The last test of such a program calls close_shared().
+    """
+    if factory not in SHARED:
+        SHARED[factory] = factory()
+    return SHARED[factory]
+
+
+def close_shared():
+    """Stop the leaves of all shared worlds; fails when one has lost a frame or doesn't stop."""
+    while SHARED:
+        with SHARED.popitem()[1]:
+            pass
+
 
 def enter_namespaces():
     """Start this program again in namespaces of its own; never returns."""
@@ -448,7 +470,10 @@ def run(names):
             text = str(error) if isinstance(error, Failure) else traceback.format_exc()
             print("\n".join("# " + line for line in text.splitlines()))
             verdict, extra, failed = "not ok", "", failed + 1
+        if verdict == "not ok":
+            SHARED.clear()
         for world in list(World.open):
-            world.close()
+            if world not in SHARED.values():
+                world.close()
         print(f"{verdict} {number} - {name} ({time.monotonic() - started:.1f} s){extra}", flush=True)
     sys.exit(1 if failed else 0)
