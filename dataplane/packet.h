@@ -60,7 +60,10 @@ static inline uint16_t packet_virtual_bytes(const struct rte_mbuf *packet)
 	return packet->vlan_tci_outer;
 }
 
-/** Every producer of packets (port_io, lab host, CPU port) calls this once, 0 for real frames. */
+/**
+ * Every producer of packets (port_io, lab host, CPU port) calls this once, 0 for real frames.
+ * Together with the real ones at most 65535.
+ */
 static inline void packet_virtual_bytes_set(struct rte_mbuf *packet, uint16_t bytes)
 {
 	packet->vlan_tci_outer = bytes;

@@ -103,7 +103,8 @@ static inline uint32_t parse_transport(const uint8_t *l4, uint32_t readable, uin
 	ports = load_u32(l4);
 	out->ports = ports;
 	if (ports >> 16 != rte_cpu_to_be_16(ROCE_UDP_PORT) || protocol != IP_PROTOCOL_UDP ||
-	    readable < UDP_BYTES + ROCE_BTH_BYTES)
+	    readable < UDP_BYTES + ROCE_BTH_BYTES ||
+	    rte_be_to_cpu_16(load_u16(l4 + 4)) < UDP_BYTES + ROCE_BTH_BYTES)
 		return PARSED_PORTS;
 	memcpy(&out->bth_qp, l4 + UDP_BYTES + 4, 8);
 	return PARSED_PORTS | PARSED_ROCE;
@@ -166,13 +167,13 @@ static uint32_t ipv6_chain(const uint8_t *ip, uint32_t end, uint8_t *protocol, u
 {
 	uint32_t offset = IPV6_BYTES;
 
-	for (int i = 0; i < IPV6_CHAIN_MAX; i++) {
+	for (int i = 0;; i++) {
 		uint8_t header = *protocol;
 
 		if (header != IPV6_HOP_BY_HOP && header != IPV6_ROUTING &&
 		    header != IPV6_DESTINATION && header != IPV6_FRAGMENT)
 			return offset;
-		if (end < offset + 8)
+		if (i == IPV6_CHAIN_MAX || end < offset + 8)
 			return 0;
 		*protocol = ip[offset];
 		if (header == IPV6_FRAGMENT) {
@@ -188,7 +189,6 @@ static uint32_t ipv6_chain(const uint8_t *ip, uint32_t end, uint8_t *protocol, u
 		if (offset > end || offset > UINT8_MAX)
 			return 0;
 	}
-	return 0;
 }
 
 static bool parse_ipv6(const uint8_t *ip, uint32_t size, uint32_t length, uint32_t head,

@@ -504,7 +504,7 @@ LEAF_TEST(bridge, flooding_is_policed)
 LEAF_TEST(bridge, an_empty_pool_costs_copies_and_nothing_else)
 {
 	struct frame in = untagged(B, A);
-	struct rte_mbuf *taken[FIXTURE_PACKETS];
+	struct rte_mbuf *taken[FIXTURE_PACKETS + 1];
 	uint32_t count = 0;
 
 	while ((taken[count] = rte_pktmbuf_alloc(f.pool)) != NULL)

@@ -120,7 +120,7 @@ LEAF_TEST(classify, CLS_REMARK_NONE_dscp_and_ecn_leave_as_they_came)
 			fixture_inject(&f, from, &in);
 			fixture_settle(&f);
 			cr_assert(fixture_take(&f, OUT, &out));
-			cr_assert_eq((out.byte[14] & 0xf) << 4 | out.byte[15] >> 4, value);
+			cr_assert_eq((out.byte[14] & 0xfu) << 4 | out.byte[15] >> 4, value);
 			cr_assert_eq(memcmp(out.byte + 14, in.byte + 14, 7), 0, "flow label too");
 		}
 	}

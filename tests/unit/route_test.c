@@ -200,7 +200,7 @@ static void sweep_identification(uint8_t ttl, bool other_zero)
 			struct frame out;
 
 			cr_assert(fixture_take(&f, 1, &out), "identification %04x was dropped", id);
-			cr_assert_eq(out.byte[18] << 8 | out.byte[19], id, "order");
+			cr_assert_eq((uint32_t)out.byte[18] << 8 | out.byte[19], id, "order");
 			cr_assert_eq(out.byte[22], ttl - 1);
 			cr_assert_eq(out.byte[24] << 8 | out.byte[25], ipv4_checksum(out.byte + 14),
 				     "identification %04x: checksum %02x%02x, should be %04x", id,
