@@ -171,4 +171,18 @@ static inline void queue_read_end(struct egress_queue *queue, const struct queue
 			      memory_order_relaxed);
 }
 
+/**
+ * Take all packets off. Hot. The queue must not be empty. Its depth has a peak here.
+ * @param out room for queue_depth_packets(queue)
+ */
+static inline void queue_read_all(struct egress_queue *queue, struct queue_pool *pool,
+				  struct rte_mbuf **out)
+{
+	struct queue_reader reader = queue_read(queue);
+
+	while (reader.left != 0)
+		*out++ = queue_read_next(&reader, pool);
+	queue_read_end(queue, &reader, queue_depth_bytes(queue));
+}
+
 #endif
