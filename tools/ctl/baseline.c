@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* More than 512 ports of counters need. */
-#define BASELINE_BYTES_MAX (16 * 1024 * 1024)
+#define BASELINE_BYTES_MAX 16777216
 
 int baseline_create(struct baseline *baseline, uint64_t now_s)
 {

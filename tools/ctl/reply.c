@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/ctl/reply.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,36 +112,36 @@ static int array_type(const char *name, const json_t *array, enum reply_type *ty
 	return 0;
 }
 
-/* Fill `rows` cells of a column from first on. On failure the texts stored so far are freed. */
-static int column_fill(struct reply_column *column, size_t first, const json_t *array)
+/* The cells of a column, whose type is known. @return NULL without memory */
+static union reply_value *cells_read(const json_t *array, size_t rows, enum reply_type type)
 {
-	for (size_t i = 0; i < json_array_size(array); i++) {
-		const json_t *cell = json_array_get(array, i);
-		union reply_value *value = &column->value[first + i];
+	union reply_value *cells = calloc(rows, sizeof(*cells));
 
-		if (json_is_integer(cell)) {
-			value->number = (uint64_t)json_integer_value(cell);
+	for (size_t i = 0; i < rows && cells != NULL; i++) {
+		const json_t *cell = json_array_get(array, i);
+
+		if (type == REPLY_NUMBER) {
+			cells[i].number = (uint64_t)json_integer_value(cell);
 			continue;
 		}
-		value->text = strdup(json_string_value(cell));
-		if (value->text == NULL) {
-			while (i-- > 0)
-				free(column->value[first + i].text);
-			return -ENOMEM;
-		}
+		cells[i].text = strdup(json_string_value(cell));
+		if (cells[i].text != NULL)
+			continue;
+		while (i-- > 0)
+			free(cells[i].text);
+		free(cells);
+		return NULL;
 	}
-	return 0;
+	return cells;
 }
 
-static int column_describe(struct reply_column *column, const json_t *page, const char *name)
+/* What the page says of a column beside its cells. */
+static void column_describe(struct reply_column *column, const json_t *page, const char *name)
 {
 	const json_t *units = json_object_get(page, "units");
 	int counter = array_find(json_object_get(page, "counters"), name);
 	const char *unit;
 
-	column->name = strdup(name);
-	if (column->name == NULL)
-		return -ENOMEM;
 	column->key = array_find(json_object_get(page, "keys"), name) >= 0;
 	column->flag = array_find(json_object_get(page, "flags"), name) >= 0;
 	column->counter = counter >= 0;
@@ -148,7 +149,22 @@ static int column_describe(struct reply_column *column, const json_t *page, cons
 		unit = json_string_value(json_array_get(units, (size_t)counter));
 		strncpy(column->unit, unit == NULL ? "" : unit, sizeof(column->unit) - 1);
 	}
-	return 0;
+}
+
+static int column_read(struct reply_column *column, const json_t *page, const char *name,
+		       const json_t *array, size_t rows, struct ctl_error *error)
+{
+	int ret = array_type(name, array, &column->type, error);
+
+	if (ret != 0)
+		return ret;
+	column_describe(column, page, name);
+	column->name = strdup(name);
+	column->value = rows == 0 ? NULL : cells_read(array, rows, column->type);
+	if (column->name != NULL && (rows == 0 || column->value != NULL))
+		return 0;
+	column_free(column, column->value == NULL ? 0 : rows);
+	return ctl_fail(error, ENOMEM, "out of memory");
 }
 
 /* Read a page that stands alone into an empty reply; the caller frees it on failure, too. */
@@ -172,9 +188,8 @@ static int page_read(struct reply *page_reply, const json_t *page, uint64_t *nex
 
 	json_object_foreach((json_t *)(uintptr_t)page, name, array)
 	{
-		struct reply_column *column = &page_reply->column[page_reply->columns];
+		struct reply_column column = {0};
 		size_t rows = json_array_size(array);
-		enum reply_type type;
 
 		if (!json_is_array(array) || is_description(name))
 			continue;
@@ -184,20 +199,11 @@ static int page_read(struct reply *page_reply, const json_t *page, uint64_t *nex
 		if (page_reply->columns > 0 && rows != page_reply->rows)
 			return ctl_fail(error, EPROTO, "reply: '%.64s' has %zu rows, others %zu",
 					name, rows, page_reply->rows);
-		ret = array_type(name, array, &type, error);
+		ret = column_read(&column, page, name, array, rows, error);
 		if (ret != 0)
 			return ret;
-		ret = column_describe(column, page, name);
-		column->value = ret != 0 || rows == 0 ? NULL : calloc(rows, sizeof(*column->value));
-		if (ret == 0 && rows > 0)
-			ret = column->value == NULL ? -ENOMEM : column_fill(column, 0, array);
-		if (ret != 0) {
-			column_free(column, 0);
-			return ctl_fail(error, ENOMEM, "out of memory");
-		}
-		column->type = type;
+		page_reply->column[page_reply->columns++] = column;
 		page_reply->rows = rows;
-		page_reply->columns++;
 	}
 	page_reply->room = page_reply->rows;
 	return 0;
@@ -215,6 +221,7 @@ static int pages_compatible(const struct reply *reply, const struct reply *more,
 	for (size_t c = 0; c < more->columns; c++) {
 		enum reply_type a = reply->column[c].type, b = more->column[c].type;
 
+		assert(reply->column[c].name != NULL && more->column[c].name != NULL);
 		if (strcmp(reply->column[c].name, more->column[c].name) != 0 ||
 		    (a != b && a != REPLY_EMPTY && b != REPLY_EMPTY))
 			return ctl_fail(error, EPROTO, "reply: pages differ in '%.64s'",
@@ -255,6 +262,8 @@ static int reply_append(struct reply *reply, struct reply *more, struct ctl_erro
 	if (reply_grow(reply, reply->rows + more->rows) != 0)
 		return ctl_fail(error, ENOMEM, "out of memory");
 	for (size_t c = 0; c < more->columns && more->rows > 0; c++) {
+		if (more->column[c].value == NULL)
+			continue; /* can't be: it has rows */
 		memcpy(&reply->column[c].value[reply->rows], more->column[c].value,
 		       more->rows * sizeof(union reply_value));
 		reply->column[c].type = more->column[c].type;

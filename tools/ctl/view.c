@@ -375,7 +375,7 @@ static const struct view_column event_columns[] = {
 	{"What", "text", cell_text, TABLE_LEFT, VIEW_BOTH},
 };
 
-#define COLUMNS(array) .column = array, .columns = sizeof(array) / sizeof(array[0])
+#define COLUMNS(array) .column = (array), .columns = sizeof(array) / sizeof((array)[0])
 
 const struct view views[] = {
 	{.name = "ports",
