@@ -127,8 +127,9 @@ static __rte_noinline void send_any(struct worker *worker, struct burst *burst, 
 }
 
 /* The usual packet at once, untagged IPv4 out of a routed port; all others with send_any(). */
-static inline __attribute__((always_inline)) void
-send(struct worker *worker, struct burst *burst, uint32_t i, const struct adjacency *adjacency)
+static inline __attribute__((always_inline)) void forward_to(struct worker *worker,
+							     struct burst *burst, uint32_t i,
+							     const struct adjacency *adjacency)
 {
 	struct rte_mbuf *packet = burst->packet[i];
 	const struct parsed *parsed = &burst->parsed[i];
@@ -213,7 +214,7 @@ route_one(struct worker *worker, struct burst *burst, uint32_t i, uint64_t group
 		member +=
 			balance_member(balance_hash(parsed, ip, snapshot->hash_seed), group->count);
 	}
-	send(worker, burst, i, &snapshot->adjacency[member]);
+	forward_to(worker, burst, i, &snapshot->adjacency[member]);
 }
 
 static __rte_noinline void route6(struct worker *worker, struct burst *burst, uint32_t packets)
