@@ -14,6 +14,9 @@
 
 #include "dataplane/parse.h"
 
+/* The queue pair in bth_qp: not FECN and BECN before it, which differ inside a flow. */
+#define BALANCE_QP __builtin_bswap32(0xffffff)
+
 /* Two odd multipliers with well mixed bits; every input bit reaches the upper half. */
 static inline uint64_t balance_mix(uint64_t hash, uint64_t value)
 {
@@ -30,7 +33,7 @@ static inline uint32_t balance_hash(const struct parsed *parsed, const uint8_t *
 {
 	uint64_t hash = seed;
 	uint64_t ports = (parsed->flags & PARSED_PORTS) != 0 ? parsed->ports : 0;
-	uint64_t queue_pair = (parsed->flags & PARSED_ROCE) != 0 ? parsed->bth_qp : 0;
+	uint64_t queue_pair = (parsed->flags & PARSED_ROCE) != 0 ? parsed->bth_qp & BALANCE_QP : 0;
 
 	if (parsed->kind == KIND_IPV4) {
 		hash = balance_mix(hash, (uint64_t)parsed->source << 32 | parsed->destination);
