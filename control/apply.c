@@ -16,14 +16,14 @@
 #define FDB_AGE_PS (300 * PS_PER_S)
 
 /* A queue holds what its port sends in this time... */
-#define QUEUE_TIME_MS	  5
+#define QUEUE_TIME_MS     5
 /* ...but never less than this, and never more than the port's share of the pool. */
-#define QUEUE_BYTES_MIN	  256000u
+#define QUEUE_BYTES_MIN   256000u
 #define QUEUE_FRAMES_MIN  16u
 #define QUEUE_PACKETS_MIN 64u
 
 /* The kernel takes frames as they come; the rate only has to be one. */
-#define CPU_RATE_BPS	 RATE_BPS_MAX
+#define CPU_RATE_BPS     RATE_BPS_MAX
 #define CPU_RUN_AHEAD_PS PS_PER_MS
 
 void *apply_allocate(size_t count, size_t size)

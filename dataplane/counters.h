@@ -31,12 +31,12 @@
 	X(tx_retries, "bursts", "bursts of which the device took only a part")
 
 /* X(field, unit, help): per priority and port */
-#define QUEUE_COUNTERS(X)                                            \
-	X(rx_packets, "packets", "frames received in this priority") \
-	X(rx_bytes, "bytes", "bytes received in this priority")      \
-	X(tx_packets, "packets", "frames scheduled from this queue to the wire")      \
-	X(tx_bytes, "bytes", "bytes scheduled from this queue to the wire")           \
-	X(drop_packets, "packets", "frames refused by this queue")   \
+#define QUEUE_COUNTERS(X)                                                        \
+	X(rx_packets, "packets", "frames received in this priority")             \
+	X(rx_bytes, "bytes", "bytes received in this priority")                  \
+	X(tx_packets, "packets", "frames scheduled from this queue to the wire") \
+	X(tx_bytes, "bytes", "bytes scheduled from this queue to the wire")      \
+	X(drop_packets, "packets", "frames refused by this queue")               \
 	X(drop_bytes, "bytes", "bytes refused by this queue")
 
 #define COUNTER_FIELD_(field, unit, help) _Atomic uint64_t field;

@@ -42,8 +42,8 @@
  * own route, or else with that of the longest prefix of ones above it.
  */
 struct edge {
-	uint32_t ones[BITS_MAX + 1];	  /* group of the user's route of n ones, or FIB_NO_ROUTE */
-	uint32_t branch[BITS_MAX + 1];	  /* group of n - 1 ones and a zero; from 1 on */
+	uint32_t ones[BITS_MAX + 1];      /* group of the user's route of n ones, or FIB_NO_ROUTE */
+	uint32_t branch[BITS_MAX + 1];    /* group of n - 1 ones and a zero; from 1 on */
 	uint32_t installed[BITS_MAX + 2]; /* what DPDK has: as branch, and at [bits + 1] the last */
 };
 

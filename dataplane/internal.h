@@ -56,7 +56,7 @@ struct worker {
 	_Atomic uint64_t polls, rx_packets, tx_packets;
 	uint64_t wakes;
 	uint64_t generation; /* of the snapshot; see worker_online() */
-	bool started; /* the policers have a time */
+	bool started;        /* the policers have a time */
 	struct port_timers timers;
 };
 

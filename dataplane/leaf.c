@@ -9,8 +9,8 @@
 #include "dataplane/internal.h"
 
 #define FDB_ENTRIES_DEFAULT 16384
-#define FDB_ENTRIES_MIN	    64
-#define FDB_ENTRIES_MAX	    4194304
+#define FDB_ENTRIES_MIN     64
+#define FDB_ENTRIES_MAX     4194304
 
 /* Zeroed, on cache lines of its own. */
 static void *allocate(size_t size)

@@ -31,7 +31,7 @@ struct leaf_params {
 					* makes one per worker, for `packets_max` packets */
 	uint32_t packets_max; /* packets that can be in the leaf at most: the pool's size */
 	uint32_t fdb_entries; /* rounded up to a power of two; 0: 16384 */
-	uint64_t seed;	      /* of everything random in here */
+	uint64_t seed;        /* of everything random in here */
 	int socket;
 };
 

@@ -34,7 +34,7 @@ struct port_io_stats {
 	uint64_t rx_missed_packets; /* lost before we could take them: ring full */
 	uint64_t
 		rx_error_packets; /* refused by the device or by us as unusable (bad length, CRC) */
-	uint64_t rx_no_buffer;	  /* bursts that found the packet pool empty */
+	uint64_t rx_no_buffer;    /* bursts that found the packet pool empty */
 	uint64_t rx_superframes;  /* frames above the MTU that a peer's segmentation offload left */
 	uint64_t rx_superframe_drops; /* of those, the ones that could not be segmented */
 	uint64_t tx_error_packets;    /* taken from us and then refused by the device */
@@ -93,10 +93,10 @@ struct port_io_ops {
 /* The part that the dataplane knows; implementations embed it first. */
 struct port_io {
 	const struct port_io_ops *ops;
-	uint16_t port;	    /* id in the leaf; rx_burst stores it in every packet */
+	uint16_t port;      /* id in the leaf; rx_burst stores it in every packet */
 	uint16_t rx_queues; /* >= 1 */
-	uint32_t flags;	    /* PORT_IO_* */
-	uint8_t mac[6];	    /* the device's own address, source of its MAC control frames */
+	uint32_t flags;     /* PORT_IO_* */
+	uint8_t mac[6];     /* the device's own address, source of its MAC control frames */
 };
 
 static inline void port_io_close(struct port_io *io)

@@ -20,7 +20,7 @@
 
 struct port_timers {
 	uint32_t count;
-	uint16_t heap[PORT_COUNT_MAX];	   /* port ids */
+	uint16_t heap[PORT_COUNT_MAX];     /* port ids */
 	uint16_t position[PORT_COUNT_MAX]; /* in heap, or PORT_TIMER_UNARMED */
 	uint64_t due_ps[PORT_COUNT_MAX];
 };

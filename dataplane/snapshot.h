@@ -27,7 +27,7 @@
 #define VRF_COUNT      1
 
 enum port_mode {
-	PORT_MODE_OFF,	   /* takes and sends nothing */
+	PORT_MODE_OFF,     /* takes and sends nothing */
 	PORT_MODE_BRIDGED, /* access or trunk */
 	PORT_MODE_ROUTED,
 	PORT_MODE_CPU,
@@ -37,14 +37,14 @@ enum port_trust { PORT_TRUST_DSCP, PORT_TRUST_PCP, PORT_TRUST_NONE };
 
 struct port_table {
 	alignas(64) uint8_t mode; /* enum port_mode */
-	uint8_t trust;		  /* enum port_trust */
-	uint16_t native_vlan;	  /* bridged: VLAN of untagged frames (access or native); 0: none */
-	uint16_t interface;	  /* routed: its interface; else INTERFACE_NONE */
-	bool link_up;		  /* administrative and carrier, as control knows it */
+	uint8_t trust;            /* enum port_trust */
+	uint16_t native_vlan;     /* bridged: VLAN of untagged frames (access or native); 0: none */
+	uint16_t interface;       /* routed: its interface; else INTERFACE_NONE */
+	bool link_up;             /* administrative and carrier, as control knows it */
 	uint32_t frame_bytes_max; /* MTU + FRAME_HEADER_BYTES, both directions */
-	uint64_t rate_bps;	  /* of its wire clock */
-	uint64_t run_ahead_ps;	  /* how far the wire clock may run ahead of time into the device */
-	uint64_t catch_up_ps;	  /* how far it may lag behind, to make good for a late poll */
+	uint64_t rate_bps;        /* of its wire clock */
+	uint64_t run_ahead_ps;    /* how far the wire clock may run ahead of time into the device */
+	uint64_t catch_up_ps;     /* how far it may lag behind, to make good for a late poll */
 };
 
 struct vlan_table {
@@ -66,7 +66,7 @@ struct adjacency {
 	uint8_t destination_mac[6];
 	uint8_t source_mac[6];
 	uint16_t egress; /* a port (later: or a LAG); PORT_NONE: look the MAC up in the FDB */
-	uint16_t vlan;	 /* VLAN interface: its VLAN, else 0 */
+	uint16_t vlan;   /* VLAN interface: its VLAN, else 0 */
 	uint32_t mtu_bytes;
 	uint16_t interface;
 };
@@ -75,12 +75,12 @@ enum group_kind {
 	GROUP_NO_ROUTE,
 	GROUP_VIA, /* adjacencies first..first+count-1, chosen by hash; count 0: none resolved */
 	GROUP_ATTACHED, /* the destination itself is a neighbour on `interface` */
-	GROUP_LOCAL,	/* one of our own addresses */
-	GROUP_DROP,	/* a subnet's broadcast and network address, blackholes */
+	GROUP_LOCAL,    /* one of our own addresses */
+	GROUP_DROP,     /* a subnet's broadcast and network address, blackholes */
 };
 
 struct group {
-	uint8_t kind;	    /* enum group_kind */
+	uint8_t kind;       /* enum group_kind */
 	uint16_t interface; /* ATTACHED, LOCAL, and VIA of count 0: whose neighbour is asked for */
 	uint16_t count;
 	uint32_t first; /* index into snapshot.adjacency */
@@ -90,7 +90,7 @@ struct group {
 struct neighbour {
 	uint8_t address[16]; /* IPv4 in the first four bytes, the rest zero */
 	uint16_t interface;  /* INTERFACE_NONE: slot is empty */
-	uint8_t family;	     /* 4 or 6 */
+	uint8_t family;      /* 4 or 6 */
 	uint32_t adjacency;
 };
 
@@ -99,8 +99,8 @@ struct class_table {
 	bool lossless;
 	bool strict;
 	uint32_t quantum_bytes; /* DWRR: weight * SCHEDULE_QUANTUM_BYTES; >= 1 weight always */
-	uint64_t max_rate_bps;	/* shaper of a strict class; 0: none */
-	uint32_t max_rate_ppm;	/* or a share of the port's rate; 0: none */
+	uint64_t max_rate_bps;  /* shaper of a strict class; 0: none */
+	uint32_t max_rate_ppm;  /* or a share of the port's rate; 0: none */
 };
 
 struct snapshot {
@@ -111,16 +111,16 @@ struct snapshot {
 	uint8_t by_pcp[8];
 	uint8_t priority_default; /* lossy: untrusted, non-IP and flooded frames */
 	uint8_t priority_control; /* lossy: non-IP frames of the kernel (ARP must not starve) */
-	uint8_t lossless_mask;	  /* bit p: priority p is lossless */
+	uint8_t lossless_mask;    /* bit p: priority p is lossless */
 	uint8_t strict_mask;
 	struct class_table class[PRIORITY_COUNT];
 
 	/* ports, VLANs */
 	uint16_t port_count; /* real ports; port[port_count] is the CPU's */
 	struct port_table *port;
-	struct vlan_table *vlan;	 /* vlan[0]: an empty one */
+	struct vlan_table *vlan;         /* vlan[0]: an empty one */
 	uint16_t vlan_index[VLAN_COUNT]; /* into vlan; 0: no such VLAN */
-	uint64_t fdb_age_ps;		 /* default 300 s (IEEE 802.1Q table 8-6) */
+	uint64_t fdb_age_ps;             /* default 300 s (IEEE 802.1Q table 8-6) */
 
 	/* routing */
 	uint8_t router_mac[6];
@@ -133,7 +133,7 @@ struct snapshot {
 	uint32_t adjacency_count;
 	struct neighbour *neighbour;
 	uint32_t neighbour_mask; /* slots - 1 */
-	uint64_t hash_seed;	 /* ECMP; differs between tiers, so that they don't polarise */
+	uint64_t hash_seed;      /* ECMP; differs between tiers, so that they don't polarise */
 
 	/* admission (for now: a fixed limit per queue) */
 	uint32_t queue_bytes_max[PRIORITY_COUNT];

@@ -39,11 +39,11 @@
 
 /* Smallest and largest frame that we take, without FCS. Largest MTU: 9216. */
 #define FRAME_BYTES_MIN 60
-#define MTU_BYTES_MIN	68
-#define MTU_BYTES_MAX	9216
+#define MTU_BYTES_MIN   68
+#define MTU_BYTES_MAX   9216
 #define FRAME_BYTES_MAX (MTU_BYTES_MAX + FRAME_HEADER_BYTES)
 
-#define RATE_BPS_MIN UINT64_C(1000000)	     /* 1M */
+#define RATE_BPS_MIN UINT64_C(1000000)       /* 1M */
 #define RATE_BPS_MAX UINT64_C(1600000000000) /* 1600G */
 
 /* Light in fibre and signals in copper: 5 ns per metre each way (refractive index about 1.5). */
@@ -79,7 +79,7 @@ struct wire_rate {
 	uint64_t rate_bps;
 	uint64_t ps_per_byte; /* whole part of 8e12 / rate_bps */
 	uint64_t remainder;   /* 8e12 mod rate_bps */
-	uint64_t carry;	      /* sum of remainders not yet paid, < rate_bps */
+	uint64_t carry;       /* sum of remainders not yet paid, < rate_bps */
 };
 
 /** Set up a rate. @param rate_bps RATE_BPS_MIN..RATE_BPS_MAX */

@@ -11,7 +11,7 @@
 
 #include "tools/ctl/client.h"
 
-#define HELLO	"{\"version\":\"DPDK 22.11\",\"pid\":1,\"max_output_len\":16384}"
+#define HELLO   "{\"version\":\"DPDK 22.11\",\"pid\":1,\"max_output_len\":16384}"
 #define COMMAND "/roceleaf/ports"
 #define PAGE(next, port)                                                                         \
 	"{\"" COMMAND "\":{\"instance\":9,\"time_ns\":1,\"next\":" #next ",\"keys\":[\"port\"]," \

@@ -81,7 +81,7 @@ Test(ctl_text, durations_have_two_units)
 		uint64_t seconds;
 		const char *text;
 	} rows[] = {
-		{0, "0s"},	   {59, "59s"},	       {60, "1m00s"},	  {192, "3m12s"},
+		{0, "0s"},         {59, "59s"},        {60, "1m00s"},     {192, "3m12s"},
 		{3599, "59m59s"},  {3600, "1h00m"},    {86399, "23h59m"}, {86400, "1d00h"},
 		{446400, "5d04h"}, {UINT64_MAX, NULL},
 	};
@@ -109,7 +109,9 @@ Test(ctl_text, control_characters_never_reach_a_terminal)
 	char text[] = "a\033[2Jb\r\n\x7F\xC2\x9B!";
 
 	text_clean(text);
-	cr_expect_str_eq(text, "a?[2Jb" "?????" "!");
+	cr_expect_str_eq(text, "a?[2Jb"
+			       "?????"
+			       "!");
 	cr_expect_null(strchr(text, 033));
 }
 

@@ -13,7 +13,7 @@
 #include "dataplane/fdb.h"
 #include "dataplane/snapshot.h"
 
-#define AGE_PS	 (300 * PS_PER_S)
+#define AGE_PS   (300 * PS_PER_S)
 #define START_PS (FDB_TIME_PS * 1000)
 
 /* More addresses come than the table's 64 entries, so that slots change hands all the time. */

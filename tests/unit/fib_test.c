@@ -13,7 +13,7 @@ enum { ROUTES_MAX = 600 };
 
 static void start_eal(void)
 {
-	const char *arguments[] = {"test",     "--no-huge",	 "-m", "256", "--no-shconf",
+	const char *arguments[] = {"test",     "--no-huge",      "-m", "256", "--no-shconf",
 				   "--no-pci", "--no-telemetry", "-l", "0"};
 	enum { COUNT = sizeof(arguments) / sizeof(arguments[0]) };
 	char *argv[COUNT];
@@ -86,7 +86,7 @@ static void draw_address(uint64_t *state, uint8_t size, uint8_t *address)
 	uint32_t ones = draw(state, 4) == 0 ? draw(state, size + 1u) : 0;
 
 	for (uint8_t i = 0; i < size; i++)
-		address[i] = i < ones		    ? 0xff
+		address[i] = i < ones               ? 0xff
 			     : draw(state, 16) == 0 ? (uint8_t)draw(state, 256)
 						    : values[draw(state, i == 0 ? 5 : 2)];
 }

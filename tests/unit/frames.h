@@ -30,24 +30,24 @@ struct frame_spec {
 	bool tagged;
 	uint8_t pcp;
 	uint16_t vlan;
-	uint8_t family;	     /* 4, 6; 0: no IP, see ether_type */
+	uint8_t family;      /* 4, 6; 0: no IP, see ether_type */
 	uint16_t ether_type; /* of a frame without IP */
 	uint32_t source;     /* IPv4, host byte order: 0x0a010203 is 10.1.2.3 */
 	uint32_t destination;
 	const char *source6; /* "fd00::1" */
 	const char *destination6;
 	uint8_t traffic_class; /* DSCP << 2 | ECN */
-	uint8_t ttl;	       /* [64] */
+	uint8_t ttl;           /* [64] */
 	uint8_t protocol;      /* [17] UDP or 6 TCP have their headers, others have none */
 	uint16_t source_port;
 	uint16_t destination_port;
-	bool roce;		/* UDP to 4791 with a base transport header and an ICRC */
-	uint8_t opcode;		/* of it */
-	uint32_t qp;		/* destination queue pair */
-	uint32_t psn;		/* packet sequence number */
+	bool roce;              /* UDP to 4791 with a base transport header and an ICRC */
+	uint8_t opcode;         /* of it */
+	uint32_t qp;            /* destination queue pair */
+	uint32_t psn;           /* packet sequence number */
 	uint16_t payload_bytes; /* after the last header; [46] without IP */
 	uint16_t virtual_bytes; /* more payload that exists only on the wire */
-	uint32_t number;	/* in the last four real bytes; payload_bytes must have room */
+	uint32_t number;        /* in the last four real bytes; payload_bytes must have room */
 };
 
 /** Build a frame; too large a one fails the program. */
