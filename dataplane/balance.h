@@ -31,17 +31,18 @@ static inline uint64_t balance_mix(uint64_t hash, uint64_t value)
  */
 static inline uint32_t balance_hash(const struct parsed *parsed, const uint8_t *ip, uint64_t seed)
 {
+	/* BALANCE_QP leaves the low byte free. Without ports or queue pair the parser says 0. */
+	uint32_t flow = (parsed->bth_qp & BALANCE_QP) | parsed->protocol;
 	uint64_t hash = seed;
-	uint64_t ports = (parsed->flags & PARSED_PORTS) != 0 ? parsed->ports : 0;
-	uint64_t queue_pair = (parsed->flags & PARSED_ROCE) != 0 ? parsed->bth_qp & BALANCE_QP : 0;
 
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low byte is the first");
 	if (parsed->kind == KIND_IPV4) {
-		hash = balance_mix(hash, (uint64_t)parsed->source << 32 | parsed->destination);
+		hash = balance_mix(hash, load_u64((const uint8_t *)&parsed->source));
 	} else {
 		for (uint32_t offset = 8; offset < 40; offset += 8)
 			hash = balance_mix(hash, load_u64(ip + offset));
 	}
-	hash = balance_mix(hash, ports << 32 | (queue_pair ^ parsed->protocol));
+	hash = balance_mix(hash, (uint64_t)parsed->ports << 32 | flow);
 	hash *= UINT64_C(0xD6E8FEB86659FD93);
 	return (uint32_t)(hash >> 32);
 }

@@ -59,16 +59,13 @@ static __rte_noinline bool bad(struct parsed *out, uint32_t head, uint32_t frame
 	return false;
 }
 
-/* Sum of 16-bit words, folded (RFC 1071); 0xffff for a header whose checksum is right. */
-static inline uint32_t fold(uint64_t sum)
+/*
+ * True when 16-bit words, added to this sum, fold to 0xffff (RFC 1071): 2^16 is 1 modulo 0xffff, so
+ * they do when it is a multiple of that; it isn't 0, as the version stands in it. One multiplication.
+ */
+static inline bool sum_is_right(uint64_t sum)
 {
-	uint32_t half;
-
-	/* Adding a word to itself turned by half leaves sum and carry in its upper half. */
-	sum += sum << 32 | sum >> 32;
-	half = (uint32_t)(sum >> 32);
-	half += half << 16 | half >> 16;
-	return half >> 16;
+	return sum % 0xffff == 0;
 }
 
 /* One's complement addition of 64-bit words: the carry comes back in. */
@@ -81,6 +78,13 @@ static inline uint64_t sum_add(uint64_t sum, uint64_t word)
 static inline uint32_t smaller(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
+}
+
+static inline uint32_t no_ports(struct parsed *out)
+{
+	out->ports = 0;
+	out->bth_qp = 0;
+	return 0;
 }
 
 /*
@@ -96,16 +100,18 @@ static inline uint32_t parse_transport(const uint8_t *l4, uint32_t readable, uin
 
 	if (likely(protocol == IP_PROTOCOL_UDP)) {
 		if (unlikely(readable < UDP_BYTES))
-			return 0;
+			return no_ports(out);
 	} else if (protocol != IP_PROTOCOL_TCP || readable < TCP_BYTES_MIN) {
-		return 0;
+		return no_ports(out);
 	}
 	ports = load_u32(l4);
 	out->ports = ports;
 	if (ports >> 16 != rte_cpu_to_be_16(ROCE_UDP_PORT) || protocol != IP_PROTOCOL_UDP ||
 	    readable < UDP_BYTES + ROCE_BTH_BYTES ||
-	    rte_be_to_cpu_16(load_u16(l4 + 4)) < UDP_BYTES + ROCE_BTH_BYTES)
+	    rte_be_to_cpu_16(load_u16(l4 + 4)) < UDP_BYTES + ROCE_BTH_BYTES) {
+		out->bth_qp = 0;
 		return PARSED_PORTS;
+	}
 	memcpy(&out->bth_qp, l4 + UDP_BYTES + 4, 8);
 	return PARSED_PORTS | PARSED_ROCE;
 }
@@ -127,17 +133,19 @@ parse_ipv4_header(const uint8_t *ip, uint32_t size, uint32_t length, uint32_t he
 	head |= HEAD(KIND_IPV4, 0, 0, header);
 	if (unlikely(total < header || total > length))
 		return bad(out, head, frame, DROP_IP_HEADER);
-	if (unlikely(fold(sum) != 0xffff))
+	if (unlikely(!sum_is_right(sum)))
 		return bad(out, head, frame, DROP_IP_CHECKSUM);
 	store_frame(out, frame);
 	store_ip(out, IP((uint16_t)w1, (uint8_t)(w0 >> 8)));
 	memcpy(&out->source, ip + 12, 8);
-	if (unlikely((w0 >> 48 & rte_cpu_to_be_16(IPV4_FRAGMENT)) != 0))
+	if (unlikely((w0 >> 48 & rte_cpu_to_be_16(IPV4_FRAGMENT)) != 0)) {
 		head |= HEAD(0, PARSED_FRAGMENT, 0, 0);
-	else
+		no_ports(out);
+	} else {
 		head |= parse_transport(ip + header, smaller(size, total) - header,
 					(uint8_t)(w1 >> 8), out)
 			<< 8;
+	}
 	store_head(out, head);
 	return true;
 }
@@ -209,6 +217,8 @@ static bool parse_ipv6(const uint8_t *ip, uint32_t size, uint32_t length, uint32
 	l4_offset = ipv6_chain(ip, end, &protocol, &flags);
 	if (l4_offset != 0)
 		flags = parse_transport(ip + l4_offset, end - l4_offset, protocol, out);
+	else
+		no_ports(out);
 	store_head(out, head | HEAD(0, flags, 0, l4_offset));
 	store_ip(out, IP(ip[7] | protocol << 8, (uint8_t)(first >> 20)));
 	store_frame(out, frame);

@@ -65,11 +65,11 @@ struct parsed {
 	/* word 1 */
 	uint16_t length; /* of the frame on the wire, as it came */
 	uint16_t tci;    /* of the tag: PCP << 13 | DEI << 12 | VLAN; 0 without one */
-	uint32_t ports;  /* source and destination port, as on the wire; PARSED_PORTS */
+	uint32_t ports;  /* source and destination port, as on the wire; IP without them: 0 */
 	/* word 2 */
 	uint32_t source;      /* IPv4, network byte order */
 	uint32_t destination; /* IPv4, network byte order */
-	/* word 3: RoCEv2 base transport header, bytes 4..11; PARSED_ROCE */
+	/* word 3: RoCEv2 base transport header, bytes 4..11; other IP: bth_qp is 0 */
 	uint32_t bth_qp;  /* FECN, BECN, reserved and destination queue pair, as on the wire */
 	uint32_t bth_psn; /* acknowledge request, reserved and sequence number, as on the wire */
 };
