@@ -257,6 +257,7 @@ class Leaf:
         self.log_path = os.path.join(world.directory, "roceleaf.log")
         self.runtime = os.path.join(world.directory, "run")
         self.process = None
+        self.drops_at_start = {}
         self.write(config)
 
     def write(self, config):
@@ -288,6 +289,10 @@ class Leaf:
             return self.ctl("show", "ports", "--json", ok=False).returncode == 0
 
         wait_until(answers, "roceleaf answers roceleafctl", 20)
+        wait_until(lambda: all(row["state"] == "up" for row in self.ports().values()),
+                   "every port is up")
+        # Hosts may have spoken while they had nobody to reach yet.
+        self.drops_at_start = self.drops()
         return self
 
     def ctl(self, *words, ok=True):
