@@ -32,12 +32,18 @@ uint32_t egress_staged_packets(const struct egress_port *egress)
 	return packets;
 }
 
-static void shaper_configure(struct shaper *shaper, uint64_t rate_bps, uint64_t now_ps)
+static void shaper_configure(struct egress_port *egress, uint32_t priority, uint64_t rate_bps,
+			     uint64_t now_ps)
 {
-	if (shaper->rate.rate_bps == rate_bps)
-		return;
-	shaper->rate = wire_rate_of(rate_bps);
-	shaper->free_ps = now_ps;
+	struct shaper *shaper = &egress->shaper[priority];
+
+	egress->shaped |= (uint8_t)(1u << priority);
+	if (shaper->rate.rate_bps != rate_bps) {
+		shaper->rate = wire_rate_of(rate_bps);
+		shaper->free_ps = now_ps;
+	}
+	if (time_after(shaper->free_ps, now_ps + egress->run_ahead_ps))
+		egress->held |= (uint8_t)(1u << priority);
 }
 
 void egress_configure(struct worker *worker, uint16_t port, const struct snapshot *snapshot,
@@ -79,10 +85,8 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 		if (class->max_rate_ppm != 0)
 			shaped_bps = table->rate_bps / 1000000 * class->max_rate_ppm +
 				     table->rate_bps % 1000000 * class->max_rate_ppm / 1000000;
-		if (class->strict && shaped_bps != 0) {
-			egress->shaped |= (uint8_t)(1u << p);
-			shaper_configure(&egress->shaper[p], shaped_bps, now_ps);
-		}
+		if (class->strict && shaped_bps != 0)
+			shaper_configure(egress, p, shaped_bps, now_ps);
 	}
 	if (egress->active != 0 || egress->staged != 0) {
 		egress->pending = true;
