@@ -123,6 +123,7 @@ void egress_flush(struct worker *worker, uint16_t port, enum drop_reason reason)
 		flush_queue(worker, port, p, reason);
 	egress->active = 0;
 	egress->staged = 0;
+	egress->waited = 0;
 	egress->pending = false;
 	port_timers_disarm(&worker->timers, port);
 	port_bits_clear(&worker->tx_ready, port);
@@ -268,8 +269,9 @@ static bool shaper_take(struct egress_port *egress, uint32_t priority, uint32_t 
 			uint64_t now_ps, uint64_t limit_ps)
 {
 	struct shaper *shaper = &egress->shaper[priority];
+	uint64_t catch_up_ps = (egress->waited >> priority & 1) != 0 ? egress->catch_up_ps : 0;
 
-	shaper->free_ps = time_max(shaper->free_ps, now_ps - egress->catch_up_ps) +
+	shaper->free_ps = time_max(shaper->free_ps, now_ps - catch_up_ps) +
 			  wire_rate_time_ps(&shaper->rate, wire_bytes);
 	if (!time_after(shaper->free_ps, limit_ps))
 		return false;
@@ -372,7 +374,8 @@ bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t 
 	}
 	run.now_ps = now_ps;
 	run.limit_ps = now_ps + egress->run_ahead_ps;
-	run.free_ps = time_max(egress->free_ps, now_ps - egress->catch_up_ps);
+	run.free_ps = time_max(egress->free_ps,
+			       egress->waited != 0 ? now_ps - egress->catch_up_ps : now_ps);
 	run.rate = egress->rate;
 	run.count = 0;
 	run.bytes = 0;
@@ -397,11 +400,13 @@ bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t 
 		taken = egress->io->ops->tx_burst(egress->io, 0, run.packet, (uint16_t)run.count);
 		if (unlikely(taken < run.count)) {
 			stage(worker, port, &run, taken);
+			egress->waited = egress->active;
 			*due_ps = now_ps + EGRESS_RETRY_PS;
 			return true;
 		}
 		count_port(worker, port, run.count, run.bytes);
 	}
+	egress->waited = egress->active;
 	if (egress->active == 0)
 		return false;
 	*due_ps = next_run(egress, &run);

@@ -9,8 +9,9 @@
  *
  * The wire clock lets at most `run_ahead_ps` of frames go into the device ahead of real time, so
  * that queueing happens here, where scheduling acts, and not in the device's ring. On a virtual
- * wire it is exact: a frame goes when the one before has left the wire. After a late poll a clock
- * may lag `catch_up_ps` behind, so that a paced port keeps its rate on a busy machine.
+ * wire it is exact: a frame goes when the one before has left the wire. After a late poll that
+ * finds frames which had waited, a clock may lag `catch_up_ps` behind, so that a paced port keeps
+ * its rate on a busy machine. Time in which nothing waited is gone.
  *
  * What was scheduled is never put back: frames that a device didn't take wait in a staging array
  * per priority and go first next time, with nothing charged or marked again.
@@ -63,6 +64,7 @@ struct egress_port {
 	uint8_t staged;  /* bit p: staging.count[p] != 0 */
 	bool pending;    /* will be run anyway: in tx_ready, or its timer waits for the wire */
 	bool up;         /* down: its queues' bytes_max is 0 */
+	uint8_t waited;  /* bit p: queue p was not empty at the end of the last run */
 	/* Line 1: every transmission, written only at odd rates. */
 	alignas(64) struct wire_rate rate;
 	/* Cold. */
