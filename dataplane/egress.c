@@ -176,7 +176,7 @@ static __rte_noinline bool staging_send(struct worker *worker, uint16_t port)
 	while (egress->staged != 0) {
 		uint32_t p = 31u - (uint32_t)__builtin_clz(egress->staged);
 		uint32_t count = staging->count[p], bytes = 0, taken;
-		uint32_t length[BURST_COUNT_MAX];
+		uint32_t length[BURST_COUNT_MAX] = {0};
 
 		for (uint32_t i = 0; i < count; i++)
 			length[i] = packet_length(staging->packet[p][i]);

@@ -119,7 +119,7 @@ static __rte_noinline void send_any(struct worker *worker, struct burst *burst, 
 		ip[7] = (uint8_t)(parsed->ttl - 1);
 	/* A tag stays behind; the type before the IP header holds for the untagged frame too. */
 	(void)frame_tag(packet, parsed, false, 0, 0);
-	memcpy(ip - 14, adjacency->destination_mac, 12);
+	memcpy(ip - 14, adjacency, ADJACENCY_MAC_BYTES);
 	if (adjacency->vlan == 0)
 		enqueue_parsed(worker, burst, i, adjacency->egress);
 	else
@@ -150,7 +150,7 @@ static inline __attribute__((always_inline)) void forward_to(struct worker *work
 	}
 	ipv4_decrement_ttl(frame + 14, ttl);
 	/* Destination and source lie side by side in both. */
-	memcpy(frame, adjacency->destination_mac, 12);
+	memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
 	enqueue(worker, packet, egress, meta);
 }
 

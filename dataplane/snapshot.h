@@ -71,6 +71,12 @@ struct adjacency {
 	uint16_t interface;
 };
 
+/* Its two addresses lie side by side, as in a frame, and are copied together. */
+#define ADJACENCY_MAC_BYTES 12
+_Static_assert(offsetof(struct adjacency, destination_mac) == 0 &&
+		       offsetof(struct adjacency, source_mac) == 6,
+	       "as in a frame");
+
 enum group_kind {
 	GROUP_NO_ROUTE,
 	GROUP_VIA, /* adjacencies first..first+count-1, chosen by hash; count 0: none resolved */

@@ -151,7 +151,9 @@ struct rte_mbuf *frame_build(const struct frame_template *template, struct rte_m
 	at = packet_data(packet);
 	memcpy(at, template->bytes, FRAME_REAL_BYTES_MAX);
 	if (what->payload_bytes >= STAMP_BYTES) {
-		memcpy(at + header, &(uint64_t){htole64(what->stamp_ps)}, STAMP_BYTES);
+		uint64_t stamp = htole64(what->stamp_ps);
+
+		memcpy(at + header, &stamp, STAMP_BYTES);
 		real += STAMP_BYTES;
 	}
 	packet->data_len = (uint16_t)real;

@@ -126,7 +126,7 @@ static int number_nodes(struct topology *topology, char *why, size_t why_size)
 			return -EINVAL;
 		}
 		if (node->link_count >= PORT_COUNT_MAX) {
-			snprintf(why, why_size, "switch %s has %u links: at most %u", node->name,
+			snprintf(why, why_size, "switch %s has %u links: at most %d", node->name,
 				 node->link_count, PORT_COUNT_MAX - 1);
 			return -EINVAL;
 		}
@@ -160,7 +160,7 @@ static int number_subnets(struct topology *topology, char *why, size_t why_size)
 		host->subnet = other->subnet;
 		host->station = ++stations[host->subnet];
 		if (subnets > TOPOLOGY_SUBNETS_MAX) {
-			snprintf(why, why_size, "%u switches with hosts: at most %u", subnets,
+			snprintf(why, why_size, "%u switches with hosts: at most %d", subnets,
 				 TOPOLOGY_SUBNETS_MAX);
 			result = -EINVAL;
 		}
