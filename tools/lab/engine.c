@@ -5,12 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 
 #include "tools/lab/allocate.h"
 
-#define SLOT_MASK (ENGINE_SLOT_COUNT - 1)
-#define SLOT_NONE UINT32_MAX
+/* Lists up to this long are sorted by insertion: what a slot holds was mostly put there in order. */
+#define SORT_INSERT_MAX 8
 
 /* Lists of a slot being sorted: 2^32 events. */
 #define SORT_BINS 32
@@ -127,45 +128,29 @@ static inline void wheel_mark_empty(struct engine *engine, uint32_t index)
 	engine->slot[index] = NULL;
 	engine->used[index / 64] &= ~(UINT64_C(1) << (index % 64));
 	if (engine->used[index / 64] == 0)
-		engine->summary[index / 4096] &= ~(UINT64_C(1) << (index / 64 % 64));
+		engine->summary &= ~(UINT64_C(1) << (index / 64));
 }
 
-/* First used slot at or after `from`, without going round; SLOT_NONE. */
-static inline uint32_t wheel_find_linear(const struct engine *engine, uint32_t from)
-{
-	uint32_t word = from / 64;
-	uint64_t bits = engine->used[word] & (~UINT64_C(0) << (from % 64));
-
-	if (bits != 0)
-		return word * 64 + (uint32_t)__builtin_ctzll(bits);
-	if (++word == ENGINE_SLOT_COUNT / 64)
-		return SLOT_NONE;
-	bits = engine->summary[word / 64] & (~UINT64_C(0) << (word % 64));
-	for (uint32_t group = word / 64;;) {
-		if (bits != 0) {
-			word = group * 64 + (uint32_t)__builtin_ctzll(bits);
-			return word * 64 + (uint32_t)__builtin_ctzll(engine->used[word]);
-		}
-		if (++group == ENGINE_SLOT_COUNT / 4096)
-			return SLOT_NONE;
-		bits = engine->summary[group];
-	}
-}
-
-/* Make next_ps right. @return false when the wheel is empty */
+/* Make next_ps right: the first used slot from from_ps on. @return false: the wheel is empty */
 static inline bool wheel_find_next(struct engine *engine, uint64_t from_ps)
 {
-	uint32_t from = engine_slot(from_ps);
-	uint32_t found = wheel_find_linear(engine, from);
+	uint32_t from = engine_slot(from_ps), word = from / 64, words;
+	uint64_t bits = engine->used[word] >> (from % 64);
+	uint64_t distance;
 
-	if (found == SLOT_NONE) {
-		found = wheel_find_linear(engine, 0);
-		if (found == SLOT_NONE) {
-			engine->next_ps = engine->slot_ps + ENGINE_WINDOW_PS;
-			return false;
-		}
+	if (bits != 0) {
+		distance = (uint64_t)__builtin_ctzll(bits);
+	} else if (engine->summary != 0) {
+		/* Words from the next one round to this one, which may be used below `from`. */
+		bits = engine->summary >> (word + 1) % 64 | engine->summary << (63 - word);
+		words = (uint32_t)__builtin_ctzll(bits) + 1;
+		distance = words * 64 - from % 64 +
+			   (uint64_t)__builtin_ctzll(engine->used[(word + words) % 64]);
+	} else {
+		engine->next_ps = engine->slot_ps + ENGINE_WINDOW_PS;
+		return false;
 	}
-	engine->next_ps = from_ps + ((uint64_t)((found - from) & SLOT_MASK) << ENGINE_SLOT_SHIFT);
+	engine->next_ps = from_ps + (distance << ENGINE_SLOT_SHIFT);
 	return true;
 }
 
@@ -192,7 +177,7 @@ static struct engine_event *merge(struct engine_event *a, struct engine_event *b
 	return list;
 }
 
-static __rte_noinline struct engine_event *sort(struct engine_event *list)
+static struct engine_event *sort_merge(struct engine_event *list)
 {
 	struct engine_event *bin[SORT_BINS] = {NULL};
 	struct engine_event *sorted = NULL;
@@ -214,23 +199,45 @@ static __rte_noinline struct engine_event *sort(struct engine_event *list)
 	return sorted;
 }
 
-/* Make the current slot's events the current ones, in order. */
+/* The list runs from the one that came last to the first: mostly each goes to the front. */
+static __rte_noinline struct engine_event *sort(struct engine_event *list)
+{
+	struct engine_event *sorted = NULL, *event;
+	uint32_t count = 0;
+
+	for (event = list; event != NULL; event = event->next)
+		count++;
+	if (count > SORT_INSERT_MAX)
+		return sort_merge(list);
+	while (list != NULL) {
+		struct engine_event **at = &sorted;
+
+		event = list;
+		list = list->next;
+		while (*at != NULL && event_before(*at, event))
+			at = &(*at)->next;
+		event->next = *at;
+		*at = event;
+	}
+	return sorted;
+}
+
+/* Make the events of a used slot the current ones, in order. */
 static inline void wheel_take(struct engine *engine, uint32_t index)
 {
 	struct engine_event *list = engine->slot[index];
 	struct engine_event *previous = NULL;
 
-	if (list == NULL)
-		return;
 	wheel_mark_empty(engine, index);
-	if (list->next != NULL)
+	if (unlikely(list->next != NULL))
 		list = sort(list);
 	engine->current = list;
-	for (; list != NULL; list = list->next) {
+	do {
 		list->place = ENGINE_CURRENT;
 		list->previous = previous;
 		previous = list;
-	}
+		list = list->next;
+	} while (list != NULL);
 }
 
 static void current_add(struct engine *engine, struct engine_event *event)
@@ -302,21 +309,18 @@ static inline void event_prefetch(const struct engine_event *event)
 static inline bool engine_advance(struct engine *engine, uint64_t until_ps)
 {
 	uint64_t next_ps = engine->next_ps;
-	struct engine_event *first = engine->slot[engine_slot(next_ps)];
-	bool found = true;
 
-	/* Nothing there: next_ps was a lower bound only. */
-	if (first == NULL) {
-		found = wheel_find_next(engine, engine->slot_ps + ENGINE_SLOT_PS);
-		next_ps = engine->next_ps;
-	}
-	if (engine->heap.count != 0) {
-		uint64_t first_ps = engine->heap.event[0]->time_ps & ~(ENGINE_SLOT_PS - 1);
-
-		if (!found || time_after(next_ps, first_ps))
-			next_ps = first_ps;
-	} else if (!found) {
-		return false;
+	/*
+	 * All of the heap lies behind all of the wheel: whenever a slot is entered, what has come
+	 * within the window moves over. When next_ps was a lower bound only, its slot is empty.
+	 */
+	if (unlikely(engine->slot[engine_slot(next_ps)] == NULL)) {
+		if (wheel_find_next(engine, engine->slot_ps + ENGINE_SLOT_PS))
+			next_ps = engine->next_ps;
+		else if (engine->heap.count != 0)
+			next_ps = engine->heap.event[0]->time_ps & ~(ENGINE_SLOT_PS - 1);
+		else
+			return false;
 	}
 	if (time_after(next_ps, until_ps))
 		return false;

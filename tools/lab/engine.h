@@ -7,7 +7,7 @@
  * one node at one time leads to ONE run. Order never depends on addresses or hashes, so that a run
  * is a function of what was scheduled.
  *
- * Structure: a wheel of 16384 slots of 256 ps each (4.2 us) with a bitmap of used slots, and a
+ * Structure: a wheel of 4096 slots of 1024 ps each (4.2 us) with a bitmap of used slots, and a
  * heap for what lies further ahead. On the prototype the wheel beat 4-ary, binary and pairing heaps
  * by half from 16 hosts on, because frames of one fabric are due within few microseconds. An event
  * is one cache line and carries the addresses that its run will touch first.
@@ -28,8 +28,8 @@
 
 #include "dataplane/units.h"
 
-#define ENGINE_SLOT_SHIFT 8 /* a slot is 256 ps */
-#define ENGINE_SLOT_COUNT 16384
+#define ENGINE_SLOT_SHIFT 10   /* a slot is 1024 ps */
+#define ENGINE_SLOT_COUNT 4096 /* 64 words of 64 slots: one more word says which are used */
 #define ENGINE_SLOT_PS    (UINT64_C(1) << ENGINE_SLOT_SHIFT)
 #define ENGINE_WINDOW_PS  (ENGINE_SLOT_COUNT * ENGINE_SLOT_PS)
 
@@ -91,7 +91,7 @@ struct engine_heap {
 struct engine {
 	uint64_t now_ps;
 	uint64_t start_ps;
-	uint64_t slot_ps;             /* start of the current slot, a multiple of 256 ps */
+	uint64_t slot_ps;             /* start of the current slot, a multiple of its length */
 	uint64_t next_ps;             /* no slot before this one is used, but for the current one */
 	struct engine_event *current; /* rest of the current slot, in order */
 	uint64_t sequence;
@@ -101,7 +101,7 @@ struct engine {
 	uint32_t repeats;  /* runs since time last passed */
 	struct node *last; /* the node that ran last */
 	struct engine_heap heap;
-	uint64_t summary[ENGINE_SLOT_COUNT / 64 / 64];
+	uint64_t summary; /* bit w: used[w] is not zero */
 	uint64_t used[ENGINE_SLOT_COUNT / 64];
 	struct engine_event *slot[ENGINE_SLOT_COUNT];
 };
@@ -138,7 +138,7 @@ static inline void engine_wheel_add(struct engine *engine, struct engine_event *
 		head->previous = event;
 	engine->slot[index] = event;
 	engine->used[index / 64] |= UINT64_C(1) << (index % 64);
-	engine->summary[index / 4096] |= UINT64_C(1) << (index / 64 % 64);
+	engine->summary |= UINT64_C(1) << (index / 64);
 }
 
 /* The rest of engine_schedule(): the current slot, or beyond the wheel. */

@@ -42,13 +42,15 @@ static void sampler_sample(struct sampler *sampler)
 		const struct topology_node *from = &topology->nodes[link->node[i % 2]];
 		const struct leaf *leaf;
 
-		if (from->host)
+		/* What waits while the wire is free waits for a shaper. */
+		if (from->host || (!sampler->shaped && wire_free(&fabric->wires[i])))
 			continue;
 		leaf = fabric->switches[from->index]->leaf;
-		for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
+		for (uint32_t rest = sampler->priorities; rest != 0; rest &= rest - 1) {
 			struct queue_totals queue;
 
-			leaf_queue_totals(leaf, (uint16_t)link->port[i % 2], p, &queue);
+			leaf_queue_totals(leaf, (uint16_t)link->port[i % 2],
+					  (uint8_t)__builtin_ctz(rest), &queue);
 			sampler->depth_bytes[i] += queue.depth_bytes;
 		}
 	}
@@ -94,6 +96,14 @@ struct simulation *simulation_create(const struct scenario *scenario, struct rte
 	sampler->depth_bytes =
 		allocate(2 * (size_t)scenario->topology->link_count * sizeof(uint64_t));
 	sampler->part_ps = scenario->duration_ps / SIMULATION_SAMPLES;
+	for (uint32_t i = 0; i < scenario->flow_count; i++)
+		sampler->priorities |= 1u << scenario->flows[i].priority;
+	for (uint32_t i = 0; i < scenario->config.class_count; i++) {
+		const struct config_class *class = &scenario->config.classes[i];
+
+		if ((sampler->priorities >> class->priority & 1) != 0)
+			sampler->shaped |= class->max_rate_bps != 0 || class->max_rate_ppm != 0;
+	}
 	engine_add(simulation->fabric->engine, &sampler->node, &sampler_ops);
 	if (sampler->part_ps != 0)
 		engine_wake(simulation->fabric->engine, &sampler->node, sampler_due_ps(sampler, 0));

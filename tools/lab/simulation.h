@@ -7,6 +7,7 @@
 #ifndef LAB_SIMULATION_H
 #define LAB_SIMULATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -24,6 +25,8 @@ struct sampler {
 	struct node node;
 	struct fabric *fabric;
 	uint64_t seed;
+	uint32_t priorities; /* bit p: a flow sends in priority p */
+	bool shaped;         /* one of them has a shaper */
 	uint64_t part_ps;
 	uint64_t taken;
 	uint64_t *depth_bytes; /* sum over samples, by wire */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 #include <rte_memory.h>
 
@@ -54,7 +55,7 @@ static uint64_t switch_step_workers(struct switch_node *switch_node, uint64_t no
 	return next_ps;
 }
 
-static __rte_noinline void switch_check(struct switch_node *switch_node, uint64_t now_ps)
+static void switch_check(struct switch_node *switch_node, uint64_t now_ps)
 {
 	if (leaf_conserved(switch_node->leaf))
 		return;
@@ -62,12 +63,22 @@ static __rte_noinline void switch_check(struct switch_node *switch_node, uint64_
 		switch_node->violation_ps = now_ps;
 }
 
-static __rte_noinline void switch_release(struct switch_node *switch_node)
+static void switch_release(struct switch_node *switch_node)
 {
-	if (!leaf_quiet(switch_node->leaf, switch_node->retired_token))
+	if (switch_node->retired == NULL ||
+	    !leaf_quiet(switch_node->leaf, switch_node->retired_token))
 		return;
 	switch_node->snapshot_free(switch_node->retired);
 	switch_node->retired = NULL;
+}
+
+/* What most steps don't need. */
+static __rte_noinline void switch_attend(struct switch_node *switch_node, uint64_t now_ps)
+{
+	if (switch_node->check)
+		switch_check(switch_node, now_ps);
+	switch_release(switch_node);
+	switch_node->attention = switch_node->check || switch_node->retired != NULL;
 }
 
 static uint64_t switch_run(struct node *node, uint64_t now_ps)
@@ -79,11 +90,8 @@ static uint64_t switch_run(struct node *node, uint64_t now_ps)
 		next_ps = worker_poll(switch_node->first, now_ps);
 	else
 		next_ps = switch_step_workers(switch_node, now_ps);
-	switch_node->steps++;
-	if (switch_node->check)
-		switch_check(switch_node, now_ps);
-	if (switch_node->retired != NULL)
-		switch_release(switch_node);
+	if (unlikely(switch_node->attention))
+		switch_attend(switch_node, now_ps);
 	return next_ps;
 }
 
@@ -116,6 +124,7 @@ struct switch_node *switch_create(struct engine *engine, const struct switch_par
 	switch_node->worker_count = params->worker_count;
 	switch_node->port_count = params->port_count;
 	switch_node->check = params->check;
+	switch_node->attention = params->check;
 	switch_node->name = params->name;
 	switch_node->io = allocate(params->port_count * sizeof(*switch_node->io));
 	memcpy(switch_node->mac, params->mac, sizeof(switch_node->mac));
@@ -151,13 +160,13 @@ int switch_publish(struct switch_node *switch_node, const struct snapshot *snaps
 {
 	uint64_t now_ps = switch_node->node.engine->now_ps;
 
-	if (switch_node->retired != NULL)
-		switch_release(switch_node);
+	switch_release(switch_node);
 	if (switch_node->retired != NULL)
 		return -EAGAIN;
 	switch_node->retired =
 		leaf_publish(switch_node->leaf, snapshot, &switch_node->retired_token);
 	switch_node->snapshot = snapshot;
+	switch_node->attention = true;
 	switch_node->snapshot_free = snapshot_free;
 	/* All workers take it over at once, and start their own timers. */
 	switch_node->ready = switch_node->worker_count == 64

@@ -45,8 +45,8 @@ struct switch_node {
 	uint16_t worker_count;
 	uint16_t port_count;
 	bool check;
-	uint64_t ready; /* bit w: worker w has something to do now */
-	uint64_t steps;
+	bool attention;        /* the next step has more to do than its workers */
+	uint64_t ready;        /* bit w: worker w has something to do now */
 	uint64_t violations;   /* steps after which something was missing */
 	uint64_t violation_ps; /* when first */
 	uint64_t worker_due_ps[WORKER_COUNT_MAX];
