@@ -32,6 +32,13 @@ uint32_t egress_staged_packets(const struct egress_port *egress)
 	return packets;
 }
 
+static uint64_t longest_frame_ps(uint64_t rate_bps)
+{
+	struct wire_rate rate = wire_rate_of(rate_bps);
+
+	return wire_rate_time_ps(&rate, FRAME_BYTES_MAX + WIRE_OVERHEAD_BYTES);
+}
+
 static void shaper_configure(struct egress_port *egress, uint32_t priority, uint64_t rate_bps,
 			     uint64_t now_ps)
 {
@@ -69,6 +76,7 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 		egress->rate = wire_rate_of(table->rate_bps);
 		egress->free_ps = now_ps;
 	}
+	egress->shaper_catch_up_ps = table->catch_up_ps + longest_frame_ps(table->rate_bps);
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
 		struct egress_queue *queue = leaf_queue(worker->leaf, port, p);
 		const struct class_table *class = &snapshot->class[p];
@@ -269,10 +277,11 @@ static bool shaper_take(struct egress_port *egress, uint32_t priority, uint32_t 
 			uint64_t now_ps, uint64_t limit_ps)
 {
 	struct shaper *shaper = &egress->shaper[priority];
-	uint64_t catch_up_ps = (egress->waited >> priority & 1) != 0 ? egress->catch_up_ps : 0;
+	bool waited = (egress->waited >> priority & 1) != 0;
 
-	shaper->free_ps = time_max(shaper->free_ps, now_ps - catch_up_ps) +
-			  wire_rate_time_ps(&shaper->rate, wire_bytes);
+	shaper->free_ps =
+		time_max(shaper->free_ps, waited ? now_ps - egress->shaper_catch_up_ps : now_ps) +
+		wire_rate_time_ps(&shaper->rate, wire_bytes);
 	if (!time_after(shaper->free_ps, limit_ps))
 		return false;
 	egress->held |= (uint8_t)(1u << priority);
@@ -367,6 +376,7 @@ bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t 
 	const struct leaf *leaf = worker->leaf;
 	struct egress_port *egress = &leaf->egress[port];
 	struct run run;
+	bool waited;
 
 	if (unlikely(egress->staged != 0) && !staging_send(worker, port)) {
 		*due_ps = now_ps + EGRESS_RETRY_PS;
@@ -374,8 +384,9 @@ bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t 
 	}
 	run.now_ps = now_ps;
 	run.limit_ps = now_ps + egress->run_ahead_ps;
-	run.free_ps = time_max(egress->free_ps,
-			       egress->waited != 0 ? now_ps - egress->catch_up_ps : now_ps);
+	/* Only the shapers lag for what they held back. */
+	waited = (egress->waited & ~egress->held) != 0;
+	run.free_ps = time_max(egress->free_ps, waited ? now_ps - egress->catch_up_ps : now_ps);
 	run.rate = egress->rate;
 	run.count = 0;
 	run.bytes = 0;

@@ -69,6 +69,7 @@ struct egress_port {
 	alignas(64) struct wire_rate rate;
 	/* Cold. */
 	struct shaper shaper[PRIORITY_COUNT];
+	uint64_t shaper_catch_up_ps; /* and the frame on the wire when a shaper lets the next go */
 	struct staging staging;
 };
 
