@@ -21,6 +21,7 @@ void egress_init(struct egress_port *egress)
 {
 	memset(egress, 0, sizeof(*egress));
 	egress->rate = wire_rate_of(RATE_BPS_MAX);
+	egress->overhead_bytes = WIRE_OVERHEAD_BYTES;
 }
 
 uint32_t egress_staged_packets(const struct egress_port *egress)
@@ -61,6 +62,7 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 
 	egress->up = egress->io != NULL && table->link_up && table->mode != PORT_MODE_OFF &&
 		     table->rate_bps >= RATE_BPS_MIN;
+	egress->overhead_bytes = (uint32_t)(WIRE_OVERHEAD_BYTES + table->overhead_change);
 	egress->run_ahead_ps = table->run_ahead_ps;
 	egress->catch_up_ps = table->catch_up_ps;
 	egress->strict = snapshot->strict_mask;
@@ -304,11 +306,11 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, 
 		uint32_t length = packet_length(packet);
 
 		run->packet[count++] = packet;
-		run->free_ps += wire_rate_time_ps(&run->rate, length + WIRE_OVERHEAD_BYTES);
+		run->free_ps += wire_rate_time_ps(&run->rate, length + egress->overhead_bytes);
 		bytes += length;
 		deficit -= (int32_t)length;
 		if (unlikely((egress->shaped >> priority & 1) != 0))
-			held = shaper_take(egress, priority, length + WIRE_OVERHEAD_BYTES,
+			held = shaper_take(egress, priority, length + egress->overhead_bytes,
 					   run->now_ps, run->limit_ps);
 	} while (reader.left != 0 && deficit > 0 && count != BURST_COUNT_MAX &&
 		 !time_after(run->free_ps, run->limit_ps) && !held);
@@ -338,7 +340,7 @@ serve(struct worker *worker, uint16_t port, uint32_t priority, bool strict, stru
 		serve_some(worker, port, priority, strict, run);
 		return;
 	}
-	free_ps = run->free_ps + wire_rate_time_ps(&rate, bytes + packets * WIRE_OVERHEAD_BYTES);
+	free_ps = run->free_ps + wire_rate_time_ps(&rate, bytes + packets * egress->overhead_bytes);
 	/* A last packet always goes, whatever it leaves of budget and wire. */
 	if (packets != 1 && (time_after(free_ps, run->limit_ps) ||
 			     (!strict && (int32_t)bytes > queue->deficit_bytes))) {

@@ -67,6 +67,7 @@ struct egress_port {
 	uint8_t waited;  /* bit p: queue p was not empty at the end of the last run */
 	/* Line 1: every transmission, written only at odd rates. */
 	alignas(64) struct wire_rate rate;
+	uint32_t overhead_bytes; /* of a frame on the wire */
 	/* Cold. */
 	struct shaper shaper[PRIORITY_COUNT];
 	uint64_t shaper_catch_up_ps; /* and the frame on the wire when a shaper lets the next go */

@@ -193,7 +193,7 @@ const struct snapshot *fabric_config_apply(const struct scenario *scenario, uint
 		.port = ports,
 		.packets_max = fabric_switch_packets(scenario),
 	};
-	const struct snapshot *snapshot;
+	struct snapshot *snapshot;
 
 	(void)random_next(&random); /* the leaf's own seed */
 	state.hash_seed = random_next(&random);
@@ -204,5 +204,9 @@ const struct snapshot *fabric_config_apply(const struct scenario *scenario, uint
 		};
 	snapshot = apply_snapshot(config, &state, fib, fib_filled);
 	free(ports);
+	/* The leaf's wire clock must agree with the wires. */
+	for (uint16_t i = 0; snapshot != NULL && i < config->port_count; i++)
+		snapshot->port[i].overhead_change =
+			(int32_t)scenario->topology->overhead_bytes - WIRE_OVERHEAD_BYTES;
 	return snapshot;
 }
