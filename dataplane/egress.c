@@ -75,8 +75,9 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 		return;
 	}
 	if (egress->rate.rate_bps != table->rate_bps) {
+		/* What is in the device leaves at the old rate. */
 		egress->rate = wire_rate_of(table->rate_bps);
-		egress->free_ps = now_ps;
+		egress->free_ps = time_max(egress->free_ps, now_ps);
 	}
 	egress->shaper_catch_up_ps = table->catch_up_ps + longest_frame_ps(table->rate_bps);
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
