@@ -105,6 +105,16 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 	}
 }
 
+void egress_refresh(struct egress_port *egress, uint64_t now_ps)
+{
+	/* Further back than any catch_up_ps reaches. */
+	uint64_t oldest_ps = now_ps - 60 * PS_PER_S;
+
+	egress->free_ps = time_max(egress->free_ps, oldest_ps);
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+		egress->shaper[p].free_ps = time_max(egress->shaper[p].free_ps, oldest_ps);
+}
+
 static void flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
 			enum drop_reason reason)
 {

@@ -90,6 +90,9 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
  */
 bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *due_ps);
 
+/** To be called once a month or more often: a time in the past must not grow old. */
+void egress_refresh(struct egress_port *egress, uint64_t now_ps);
+
 /** Drop everything queued and staged on a port, counted under reason. Cold. */
 void egress_flush(struct worker *worker, uint16_t port, enum drop_reason reason);
 

@@ -46,7 +46,8 @@ struct worker {
 	uint16_t id;
 	struct port_bits rx_ready;
 	struct port_bits tx_ready;
-	uint64_t sweep_ps; /* next step of the FDB's sweep */
+	uint64_t sweep_ps;     /* next step of the FDB's sweep and of what goes with it */
+	uint16_t refresh_port; /* whose times come next */
 	struct queue_pool *queue_pool;
 	struct rte_mempool *pool;
 	struct port_counters *port_counters;   /* [ports] */

@@ -51,7 +51,7 @@ void leaf_free(struct leaf *leaf);
 int leaf_attach(struct leaf *leaf, uint16_t port, struct port_io *io, uint16_t owner);
 
 /**
- * Put a snapshot in force with one store-release.
+ * Put a snapshot in force with one store-release. NULL: the workers rest, with what they hold.
  * @return the one before (NULL at first): free it once leaf_quiet(leaf, *token) is true
  */
 const struct snapshot *leaf_publish(struct leaf *leaf, const struct snapshot *snapshot,

@@ -54,4 +54,10 @@ static inline bool policer_pass(struct policer *policer, uint64_t now_ps)
 	return true;
 }
 
+/** To be called once a month or more often: a time in the past must not grow old. */
+static inline void policer_refresh(struct policer *policer, uint64_t now_ps)
+{
+	policer->due_ps = time_max(policer->due_ps, now_ps);
+}
+
 #endif

@@ -45,6 +45,8 @@ static __rte_noinline void adopt(struct worker *worker, const struct snapshot *s
 		start(worker, now_ps);
 	worker->snapshot = snapshot;
 	worker->generation = snapshot == NULL ? 0 : snapshot->generation;
+	if (snapshot == NULL)
+		return;
 	for (uint16_t port = 0; port < leaf->ports; port++) {
 		const struct port_io *io = leaf->io[port];
 
@@ -111,10 +113,27 @@ static inline bool transmit(struct worker *worker, uint64_t now_ps)
 	return more;
 }
 
-static __rte_noinline void sweep(struct worker *worker, uint64_t now_ps)
+/* No stored time may grow so old that it looks like one to come (units.h): a few at each step. */
+static void refresh_times(struct worker *worker, uint64_t now_ps)
+{
+	const struct leaf *leaf = worker->leaf;
+	struct policer *policer = worker->punt_policer;
+
+	policer_refresh(&worker->flood_policer, now_ps);
+	for (uint32_t reason = PUNT_NONE + 1; reason < PUNT_COUNT; reason++)
+		policer_refresh(&policer[reason], now_ps);
+	for (uint32_t i = 0; i <= leaf->ports / SWEEP_STEPS; i++) {
+		if (worker->refresh_port >= leaf->ports)
+			worker->refresh_port = 0;
+		if (leaf->owner[worker->refresh_port] == worker->id)
+			egress_refresh(&leaf->egress[worker->refresh_port], now_ps);
+		worker->refresh_port++;
+	}
+}
+
+static void sweep_fdb(struct worker *worker, uint64_t now_ps)
 {
 	const struct snapshot *snapshot = worker->snapshot;
-	uint64_t step_ps = snapshot->fdb_age_ps / SWEEP_ROUNDS / SWEEP_STEPS;
 	struct port_bits down = {0};
 
 	for (uint16_t port = 0; port < snapshot->port_count; port++)
@@ -122,6 +141,15 @@ static __rte_noinline void sweep(struct worker *worker, uint64_t now_ps)
 			port_bits_set(&down, port);
 	fdb_sweep(worker->leaf->fdb, fdb_slot_count(worker->leaf->fdb) / 4 / SWEEP_STEPS + 1,
 		  now_ps, snapshot->fdb_age_ps, &down);
+}
+
+static __rte_noinline void sweep(struct worker *worker, uint64_t now_ps)
+{
+	uint64_t step_ps = worker->snapshot->fdb_age_ps / SWEEP_ROUNDS / SWEEP_STEPS;
+
+	refresh_times(worker, now_ps);
+	if (worker->id == 0)
+		sweep_fdb(worker, now_ps); /* it has one writer */
 	worker->sweep_ps = now_ps + (step_ps > SWEEP_PS_MIN ? step_ps : SWEEP_PS_MIN);
 }
 
@@ -131,14 +159,16 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 	const struct snapshot *snapshot =
 		atomic_load_explicit(&leaf->snapshot, memory_order_acquire);
 	bool more = false;
-	uint64_t due_ps = now_ps + TIME_IDLE_PS;
+	uint64_t due_ps;
 	uint16_t port;
 
 	counter_add(&worker->polls, 1);
 	if (unlikely(snapshot != worker->snapshot))
 		adopt(worker, snapshot, now_ps);
-	if (unlikely(snapshot == NULL))
-		return due_ps;
+	if (unlikely(snapshot == NULL)) {
+		rte_rcu_qsbr_quiescent(leaf->qsbr, worker->id);
+		return now_ps + TIME_IDLE_PS;
+	}
 
 	PORT_BITS_FOREACH(&worker->rx_ready, port)
 	more |= receive(worker, port, now_ps);
@@ -149,12 +179,9 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 	}
 	more |= transmit(worker, now_ps);
 
-	/* The FDB has one writer. */
-	if (worker->id == 0) {
-		if (unlikely(!time_after(worker->sweep_ps, now_ps)))
-			sweep(worker, now_ps);
-		due_ps = worker->sweep_ps;
-	}
+	if (unlikely(!time_after(worker->sweep_ps, now_ps)))
+		sweep(worker, now_ps);
+	due_ps = worker->sweep_ps;
 	rte_rcu_qsbr_quiescent(leaf->qsbr, worker->id);
 	if (more)
 		return now_ps;
