@@ -4,8 +4,9 @@
  *
  * Headers are real: Ethernet, IPv4 or IPv6, UDP to port 4791, base transport header (BTH), and the
  * RDMA extended header (RETH) in the first packet of a message. Of the payload only the first eight
- * bytes exist, where they fit: the time at which the frame was sent, for the receiver's latency; the
- * rest, padding and the invariant CRC are virtual bytes (packet.h), but they count.
+ * bytes exist, where they fit: when the frame was sent, counted from the start of the run, for the
+ * receiver's latency; the rest, padding and the invariant CRC are virtual bytes (packet.h), but they
+ * count.
  *
  * Layout: InfiniBand Architecture Specification 1.4, 9.2 (BTH) and 9.3.2 (RETH); annex A17 (RoCEv2).
  *

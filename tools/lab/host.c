@@ -76,11 +76,11 @@ static inline enum frame_opcode packet_opcode(bool first, bool last)
 }
 
 /* The next packet of a flow, or NULL when there is no buffer for it. */
-static struct rte_mbuf *flow_packet(struct flow *flow, struct rte_mempool *pool, uint64_t now_ps)
+static struct rte_mbuf *flow_packet(struct flow *flow, struct rte_mempool *pool, uint64_t stamp_ps)
 {
 	bool first = flow->message_left == 0;
 	uint32_t message = flow->message_left;
-	struct frame_packet what = {.psn = flow->psn, .stamp_ps = now_ps};
+	struct frame_packet what = {.psn = flow->psn, .stamp_ps = stamp_ps};
 	struct rte_mbuf *packet;
 
 	if (first)
@@ -112,7 +112,9 @@ static inline bool flow_over(const struct flow *flow)
 static void host_send(struct host *host, uint64_t now_ps)
 {
 	struct flow *flow = host->due[0];
-	struct rte_mbuf *packet = flow_packet(flow, host->params.pool, now_ps);
+	/* Stamps count from the start: frames don't depend on where the clock stands. */
+	uint64_t stamp_ps = now_ps - host->node.engine->start_ps;
+	struct rte_mbuf *packet = flow_packet(flow, host->params.pool, stamp_ps);
 
 	if (packet == NULL) {
 		host->traffic->pool_empty++;
@@ -134,9 +136,10 @@ static void host_send(struct host *host, uint64_t now_ps)
 
 /* --- receiving --- */
 
-static void flow_receive(struct traffic *traffic, struct flow *flow, const struct frame_view *view,
+static void flow_receive(struct host *host, struct flow *flow, const struct frame_view *view,
 			 uint64_t now_ps)
 {
+	struct traffic *traffic = host->traffic;
 	/* Ahead by less than half of the PSN space: new; otherwise it comes late. */
 	uint32_t ahead = (view->psn - flow->psn_expected) & FRAME_PSN_MASK;
 
@@ -147,7 +150,7 @@ static void flow_receive(struct traffic *traffic, struct flow *flow, const struc
 	flow->received_packets++;
 	flow->received_bytes += view->payload_bytes;
 	if (view->stamped) {
-		uint64_t latency_ps = now_ps - view->stamp_ps;
+		uint64_t latency_ps = now_ps - host->node.engine->start_ps - view->stamp_ps;
 
 		if (latency_ps < flow->latency_min_ps)
 			flow->latency_min_ps = latency_ps;
@@ -173,7 +176,7 @@ static inline void host_take(struct host *host, struct rte_mbuf *packet, uint64_
 		id = view.queue_pair - FLOW_QUEUE_PAIR;
 		if (likely(id < traffic->flow_count &&
 			   traffic->flows[id].params.destination == host)) {
-			flow_receive(traffic, &traffic->flows[id], &view, now_ps);
+			flow_receive(host, &traffic->flows[id], &view, now_ps);
 			rte_mbuf_raw_free(packet);
 			return;
 		}
