@@ -217,6 +217,7 @@ static void neighbour_add(struct snapshot *snapshot, const struct config_ip *ip,
 	adjacency->egress = table->port != PORT_NONE ? table->port : port;
 	adjacency->vlan = table->vlan;
 	adjacency->mtu_bytes = table->mtu_bytes;
+	adjacency->plain_bytes_max = adjacency_plain_bytes_max(adjacency);
 	adjacency->interface = interface;
 }
 

@@ -148,23 +148,22 @@ static void bridge_to_router(struct worker *worker, struct burst *burst, uint32_
 		burst_drop(worker, burst, i, DROP_UNROUTABLE);
 }
 
-void bridge_burst(struct worker *worker, struct burst *burst, uint32_t packets)
+void bridge_burst(struct worker *worker, struct burst *burst)
 {
 	const struct snapshot *snapshot = burst->snapshot;
-	const struct port_table *port = &snapshot->port[burst->port];
+	struct classifier classifier = classifier_of(burst);
+	uint16_t native_vlan = classifier.port->native_vlan;
 	uint64_t router_mac = load_mac(snapshot->router_mac);
-	bool by_dscp = classify_by_dscp(port);
-	struct class_run run = {0};
-	struct route_batch batch = {0};
+	struct route_batch batch;
 
-	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(rest);
+	route_batch_init(&batch);
+	for (uint32_t i = 0; i < burst->count; i++) {
 		const struct parsed *parsed = &burst->parsed[i];
 		const uint8_t *frame = packet_data(burst->packet[i]);
-		uint16_t tag = parsed_vlan(parsed), vlan = tag != 0 ? tag : port->native_vlan;
+		uint16_t tag = parsed_vlan(parsed), vlan = tag != 0 ? tag : native_vlan;
 		const struct vlan_table *table = &snapshot->vlan[snapshot->vlan_index[vlan]];
 
-		if (unlikely(!classify(worker, burst, i, port, by_dscp, &run)))
+		if (unlikely(!classify(worker, burst, i, &classifier)))
 			continue;
 		if (unlikely(parsed->kind == KIND_MAC_CONTROL)) {
 			burst_consume(worker, burst, i);
@@ -177,11 +176,13 @@ void bridge_burst(struct worker *worker, struct burst *burst, uint32_t packets)
 		fdb_learn(worker->leaf->fdb, fdb_key(frame + 6, vlan), burst->port, burst->now_ps);
 		if (load_mac(frame) != router_mac || table->interface == INTERFACE_NONE)
 			bridge_deliver(worker, burst, i, vlan, burst->port);
-		else if (likely((parsed->kind & KIND_IP_MASK) != 0))
-			route_add(worker, burst, i, &batch);
+		else if (likely(parsed_is_plain_ipv4(parsed)))
+			route_add_plain(worker, burst, i, &batch);
+		else if ((parsed->kind & KIND_IP_MASK) != 0)
+			route_add_other(worker, burst, i, &batch);
 		else
 			bridge_to_router(worker, burst, i, table->interface);
 	}
-	class_run_end(worker, burst->port, &run);
+	classifier_end(worker, burst->port, &classifier);
 	route_batch(worker, burst, &batch);
 }

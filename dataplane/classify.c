@@ -7,8 +7,8 @@ static uint8_t lossy(const struct snapshot *snapshot, uint8_t priority)
 							      : priority;
 }
 
-uint8_t classify_other(const struct snapshot *snapshot, const struct port_table *port,
-		       const struct parsed *parsed)
+static uint8_t priority_of(const struct snapshot *snapshot, const struct port_table *port,
+			   const struct parsed *parsed)
 {
 	bool ip = (parsed->kind & KIND_IP_MASK) != 0;
 	uint8_t priority;
@@ -16,8 +16,42 @@ uint8_t classify_other(const struct snapshot *snapshot, const struct port_table 
 	if (port->mode == PORT_MODE_CPU)
 		return ip ? lossy(snapshot, snapshot->by_dscp[parsed->traffic_class >> 2])
 			  : snapshot->priority_control;
+	if (port->trust == PORT_TRUST_DSCP)
+		return ip ? snapshot->by_dscp[parsed->traffic_class >> 2]
+			  : snapshot->priority_default;
 	if (port->trust != PORT_TRUST_PCP || (parsed->flags & PARSED_TAGGED) == 0)
 		return snapshot->priority_default;
 	priority = snapshot->by_pcp[parsed_pcp(parsed)];
 	return ip ? priority : lossy(snapshot, priority);
+}
+
+bool classify_other(struct worker *worker, struct burst *burst, uint32_t i,
+		    const struct port_table *port)
+{
+	const struct parsed *parsed = &burst->parsed[i];
+
+	if (parsed->length > port->frame_bytes_max) {
+		counter_add(&worker->port_counters[burst->port].rx_bytes, parsed->length);
+		burst_drop(worker, burst, i, DROP_TOO_LONG);
+		return false;
+	}
+	burst->priority[i] = priority_of(burst->snapshot, port, parsed);
+	return true;
+}
+
+void classifier_end(struct worker *worker, uint16_t port, const struct classifier *classifier)
+{
+	uint64_t total = 0;
+
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
+		uint64_t sum = classifier->sum[p];
+		struct queue_counters *counters = worker_queue_counters(worker, port, p);
+
+		if (sum == 0)
+			continue;
+		counter_add(&counters->rx_packets, sum >> 32);
+		counter_add(&counters->rx_bytes, (uint32_t)sum);
+		total += sum;
+	}
+	counter_add(&worker->port_counters[port].rx_bytes, (uint32_t)total);
 }

@@ -13,63 +13,48 @@
 
 #include "dataplane/internal.h"
 
-/* Packets of one priority in a row: counters are touched once per run. */
-struct class_run {
-	uint32_t packets;
-	uint32_t bytes;
-	uint8_t priority;
+/* Of one burst. */
+struct classifier {
+	const struct port_table *port;
+	uint32_t length_max;          /* longest IP packet that goes by its DSCP alone */
+	uint64_t sum[PRIORITY_COUNT]; /* packets << 32 | bytes that arrived */
 };
 
-/** Priority of a packet on a port that doesn't go by DSCP. Cold. */
-uint8_t classify_other(const struct snapshot *snapshot, const struct port_table *port,
-		       const struct parsed *parsed);
-
-static inline bool classify_by_dscp(const struct port_table *port)
+/** Start of a burst. */
+static inline struct classifier classifier_of(const struct burst *burst)
 {
-	return port->mode != PORT_MODE_CPU && port->trust == PORT_TRUST_DSCP;
-}
+	const struct port_table *port = &burst->snapshot->port[burst->port];
+	bool by_dscp = port->mode != PORT_MODE_CPU && port->trust == PORT_TRUST_DSCP;
 
-/** Count what is left of the last run. */
-static inline void class_run_end(struct worker *worker, uint16_t port, const struct class_run *run)
-{
-	struct queue_counters *counters = worker_queue_counters(worker, port, run->priority);
-
-	counter_add(&counters->rx_packets, run->packets);
-	counter_add(&counters->rx_bytes, run->bytes);
+	return (struct classifier){.port = port, .length_max = by_dscp ? port->frame_bytes_max : 0};
 }
 
 /**
+ * Priority of a packet that doesn't go by DSCP, stored. Cold.
+ * @return false: longer than the port's MTU allows; it is counted and dropped
+ */
+bool classify_other(struct worker *worker, struct burst *burst, uint32_t i,
+		    const struct port_table *port);
+
+/**
  * Priority of packet i, which is counted and stored. Hot.
- * @param by_dscp classify_by_dscp() of the ingress port
  * @return false: longer than the port's MTU allows; it is dropped
  */
-static inline __attribute__((always_inline)) bool classify(struct worker *worker,
-							   struct burst *burst, uint32_t i,
-							   const struct port_table *port,
-							   bool by_dscp, struct class_run *run)
+static inline __attribute__((always_inline)) bool
+classify(struct worker *worker, struct burst *burst, uint32_t i, struct classifier *classifier)
 {
-	const struct snapshot *snapshot = burst->snapshot;
 	const struct parsed *parsed = &burst->parsed[i];
-	uint8_t priority;
+	uint32_t length = parsed->length;
 
-	if (unlikely(parsed->length > port->frame_bytes_max)) {
-		burst_drop(worker, burst, i, DROP_TOO_LONG);
+	if (likely(length <= classifier->length_max && (parsed->kind & KIND_IP_MASK) != 0))
+		burst->priority[i] = burst->snapshot->by_dscp[parsed->traffic_class >> 2];
+	else if (!classify_other(worker, burst, i, classifier->port))
 		return false;
-	}
-	if (likely(by_dscp))
-		priority = (parsed->kind & KIND_IP_MASK) != 0
-				   ? snapshot->by_dscp[parsed->traffic_class >> 2]
-				   : snapshot->priority_default;
-	else
-		priority = classify_other(snapshot, port, parsed);
-	burst->priority[i] = priority;
-	if (priority != run->priority) {
-		class_run_end(worker, burst->port, run);
-		*run = (struct class_run){.priority = priority};
-	}
-	run->packets++;
-	run->bytes += parsed->length;
+	classifier->sum[burst->priority[i]] += UINT64_C(1) << 32 | length;
 	return true;
 }
+
+/** End of a burst: count what arrived. */
+void classifier_end(struct worker *worker, uint16_t port, const struct classifier *classifier);
 
 #endif

@@ -84,12 +84,13 @@ enum punt_reason punt_multicast_reason(const struct parsed *parsed, const uint8_
 	return PUNT_NONE;
 }
 
-/* What comes to a routed port and isn't IP addressed to the router. */
+/* What comes to a routed port and isn't a plain IPv4 packet addressed to the router. */
 static __rte_noinline void routed_other(struct worker *worker, struct burst *burst, uint32_t i,
-					uint64_t destination)
+					struct route_batch *batch)
 {
 	const struct snapshot *snapshot = burst->snapshot;
 	const struct parsed *parsed = &burst->parsed[i];
+	uint64_t destination = load_mac(packet_data(burst->packet[i]));
 	uint16_t interface = snapshot->port[burst->port].interface;
 	bool ours = destination == load_mac(snapshot->router_mac);
 	enum punt_reason reason;
@@ -103,7 +104,9 @@ static __rte_noinline void routed_other(struct worker *worker, struct burst *bur
 	} else if (!ours && !mac_is_multicast(destination)) {
 		burst_drop(worker, burst, i, DROP_WRONG_MAC);
 	} else if (ours) {
-		if (parsed->kind == KIND_ARP)
+		if ((parsed->kind & KIND_IP_MASK) != 0)
+			route_add_other(worker, burst, i, batch);
+		else if (parsed->kind == KIND_ARP)
 			burst_punt(worker, burst, i, PUNT_ARP, interface);
 		else
 			burst_drop(worker, burst, i, DROP_UNROUTABLE);
@@ -118,46 +121,41 @@ static __rte_noinline void routed_other(struct worker *worker, struct burst *bur
 	}
 }
 
-static void routed_burst(struct worker *worker, struct burst *burst, uint32_t packets)
+static void routed_burst(struct worker *worker, struct burst *burst)
 {
-	const struct snapshot *snapshot = burst->snapshot;
-	const struct port_table *port = &snapshot->port[burst->port];
-	uint64_t router_mac = load_mac(snapshot->router_mac);
-	bool by_dscp = classify_by_dscp(port);
-	struct class_run run = {0};
-	struct route_batch batch = {0};
+	struct classifier classifier = classifier_of(burst);
+	/* The six bytes of an address as the upper ones of a word. */
+	const uint64_t router_mac = load_mac(burst->snapshot->router_mac) << 16;
+	struct route_batch batch;
 
-	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(rest);
-		const struct parsed *parsed = &burst->parsed[i];
-		uint64_t destination = load_mac(packet_data(burst->packet[i]));
+	route_batch_init(&batch);
+	for (uint32_t i = 0; i < burst->count; i++) {
+		uint64_t destination = load_u64(packet_data(burst->packet[i])) << 16;
 
-		if (unlikely(!classify(worker, burst, i, port, by_dscp, &run)))
+		if (unlikely(!classify(worker, burst, i, &classifier)))
 			continue;
-		if (likely(destination == router_mac && parsed_vlan(parsed) == 0 &&
-			   (parsed->kind & KIND_IP_MASK) != 0))
-			route_add(worker, burst, i, &batch);
+		if (likely(destination == router_mac && parsed_is_plain_ipv4(&burst->parsed[i])))
+			route_add_plain(worker, burst, i, &batch);
 		else
-			routed_other(worker, burst, i, destination);
+			routed_other(worker, burst, i, &batch);
 	}
-	class_run_end(worker, burst->port, &run);
+	classifier_end(worker, burst->port, &classifier);
 	route_batch(worker, burst, &batch);
 }
 
 /* From the kernel: frames to leave through an interface, and packets that waited for a neighbour. */
-static void cpu_burst(struct worker *worker, struct burst *burst, uint32_t packets)
+static void cpu_burst(struct worker *worker, struct burst *burst)
 {
 	const struct snapshot *snapshot = burst->snapshot;
-	const struct port_table *port = &snapshot->port[burst->port];
-	struct class_run run = {0};
-	struct route_batch batch = {0};
+	struct classifier classifier = classifier_of(burst);
+	struct route_batch batch;
 
-	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(rest);
+	route_batch_init(&batch);
+	for (uint32_t i = 0; i < burst->count; i++) {
 		struct packet_meta meta = *packet_meta(burst->packet[i]);
 		const struct interface *interface;
 
-		if (!classify(worker, burst, i, port, false, &run))
+		if (!classify(worker, burst, i, &classifier))
 			continue;
 		if (meta.interface >= snapshot->interface_count) {
 			/* It went away in a reload while the frame was on its way. */
@@ -166,30 +164,33 @@ static void cpu_burst(struct worker *worker, struct burst *burst, uint32_t packe
 		}
 		interface = &snapshot->interface[meta.interface];
 		if (meta.reason == PUNT_NEIGHBOUR && (burst->parsed[i].kind & KIND_IP_MASK) != 0)
-			route_add(worker, burst, i, &batch);
+			route_add_other(worker, burst, i, &batch);
 		else if (interface->port != PORT_NONE)
 			enqueue_parsed(worker, burst, i, interface->port);
 		else
 			bridge_deliver(worker, burst, i, interface->vlan, burst->port);
 	}
-	class_run_end(worker, burst->port, &run);
+	classifier_end(worker, burst->port, &classifier);
 	route_batch(worker, burst, &batch);
 }
 
-void forward_burst(struct worker *worker, struct burst *burst, uint32_t packets)
+void forward_burst(struct worker *worker, struct burst *burst)
 {
 	switch (burst->snapshot->port[burst->port].mode) {
 	case PORT_MODE_ROUTED:
-		routed_burst(worker, burst, packets);
+		routed_burst(worker, burst);
 		break;
 	case PORT_MODE_BRIDGED:
-		bridge_burst(worker, burst, packets);
+		bridge_burst(worker, burst);
 		break;
 	case PORT_MODE_CPU:
-		cpu_burst(worker, burst, packets);
+		cpu_burst(worker, burst);
 		break;
 	default:
-		for (uint32_t rest = packets; rest != 0; rest &= rest - 1)
-			burst_drop(worker, burst, (uint32_t)__builtin_ctz(rest), DROP_LINK_DOWN);
+		for (uint32_t i = 0; i < burst->count; i++) {
+			counter_add(&worker->port_counters[burst->port].rx_bytes,
+				    burst->parsed[i].length);
+			burst_drop(worker, burst, i, DROP_LINK_DOWN);
+		}
 	}
 }

@@ -87,8 +87,8 @@ static inline struct queue_counters *worker_queue_counters(const struct worker *
 /* drop.c: count a packet under its ingress port and free it. Cold. */
 void packet_drop(struct worker *worker, struct rte_mbuf *packet, enum drop_reason reason);
 
-/* forward.c: bridge or route every packet whose bit is set; then the burst is gone. Hot. */
-void forward_burst(struct worker *worker, struct burst *burst, uint32_t packets);
+/* forward.c: bridge or route every packet; then the burst is gone. Hot. */
+void forward_burst(struct worker *worker, struct burst *burst);
 
 /* forward.c: drop packet i of a burst. Cold. */
 void burst_drop(struct worker *worker, struct burst *burst, uint32_t i, enum drop_reason reason);
@@ -98,7 +98,7 @@ void burst_punt(struct worker *worker, struct burst *burst, uint32_t i, enum pun
 		uint16_t interface);
 
 /* bridge.c: packets received on a bridged port. Hot. */
-void bridge_burst(struct worker *worker, struct burst *burst, uint32_t packets);
+void bridge_burst(struct worker *worker, struct burst *burst);
 
 /*
  * bridge.c: send packet i, untagged or of this VLAN, towards its destination MAC in a VLAN.

@@ -75,16 +75,18 @@ static uint16_t ingress_interface(const struct burst *burst, uint32_t i)
 	return port->interface;
 }
 
-/* One hop less in an IPv4 header: one less in the high byte of its word, one more in the sum's. */
-static inline void ipv4_decrement_ttl(uint8_t *ip, uint8_t ttl)
+/*
+ * One hop less in an IPv4 header, whose TTL isn't 0: one less in the high byte of its word, one more
+ * in the sum's. @param word bytes 8..11: TTL, protocol and checksum
+ */
+static inline void ipv4_decrement_ttl(uint8_t *ip, uint32_t word)
 {
 	/* RFC 1141; a sum that would become 0xffff becomes 0, the other zero (RFC 1624). */
-	uint32_t checksum = load_u16(ip + 10);
-	uint16_t patched = (uint16_t)(checksum + 1 + (checksum >= 0xfffe));
+	uint32_t carry = (uint32_t)(word >= 0xfffe0000) << 16;
 
-	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "1 is htons(0x0100)");
-	ip[8] = (uint8_t)(ttl - 1);
-	memcpy(ip + 10, &patched, sizeof(patched));
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the TTL is the lowest byte");
+	word += 0x10000 - 1 + carry;
+	memcpy(ip + 8, &word, sizeof(word));
 }
 
 /* Out of a VLAN interface: which port is the bridge's business, unless the config said it. */
@@ -114,7 +116,7 @@ static __rte_noinline void send_any(struct worker *worker, struct burst *burst, 
 		return;
 	}
 	if (parsed->kind == KIND_IPV4)
-		ipv4_decrement_ttl(ip, parsed->ttl);
+		ipv4_decrement_ttl(ip, load_u32(ip + 8));
 	else
 		ip[7] = (uint8_t)(parsed->ttl - 1);
 	/* A tag stays behind; the type before the IP header holds for the untagged frame too. */
@@ -126,29 +128,31 @@ static __rte_noinline void send_any(struct worker *worker, struct burst *burst, 
 		send_vlan(worker, burst, i, adjacency);
 }
 
-/* The usual packet at once, untagged IPv4 out of a routed port; all others with send_any(). */
+/*
+ * The usual packet at once, plain IPv4 out of a routed port; all others with send_any(). Hot.
+ * @param plain_bytes length of the frame, UINT16_MAX when it isn't plain
+ */
 static inline __attribute__((always_inline)) void forward_to(struct worker *worker,
 							     struct burst *burst, uint32_t i,
-							     const struct adjacency *adjacency)
+							     const struct adjacency *adjacency,
+							     uint32_t plain_bytes)
 {
 	struct rte_mbuf *packet = burst->packet[i];
-	const struct parsed *parsed = &burst->parsed[i];
+	uint16_t egress = adjacency->egress;
 	struct packet_meta meta = {
 		.flags = PACKET_IPV4,
 		.l3_offset = 14,
 		.priority = burst->priority[i],
-		.cost_bytes = parsed->length,
+		.cost_bytes = (uint16_t)plain_bytes,
 	};
-	uint16_t egress = adjacency->egress;
 	uint8_t *frame = packet_data(packet);
-	uint8_t ttl = parsed->ttl;
+	uint32_t word = load_u32(frame + 14 + 8);
 
-	if (unlikely(!parsed_is_plain_ipv4(parsed) || adjacency->vlan != 0 || ttl <= 1 ||
-		     (uint32_t)meta.cost_bytes - 14 > adjacency->mtu_bytes)) {
+	if (unlikely(plain_bytes > adjacency->plain_bytes_max || (uint8_t)word <= 1)) {
 		send_any(worker, burst, i, adjacency);
 		return;
 	}
-	ipv4_decrement_ttl(frame + 14, ttl);
+	ipv4_decrement_ttl(frame + 14, word);
 	/* Destination and source lie side by side in both. */
 	memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
 	enqueue(worker, packet, egress, meta);
@@ -197,24 +201,23 @@ static __rte_noinline void route_other(struct worker *worker, struct burst *burs
 }
 
 static inline __attribute__((always_inline)) void
-route_one(struct worker *worker, struct burst *burst, uint32_t i, uint64_t group_index)
+route_one(struct worker *worker, struct burst *burst, uint32_t i, const struct group *group,
+	  const struct adjacency *adjacency, uint32_t plain_bytes)
 {
-	const struct snapshot *snapshot = burst->snapshot;
-	const struct group *group = &snapshot->group[group_index];
-	uint32_t member = group->first;
+	const struct parsed *parsed = &burst->parsed[i];
 
-	if (unlikely(group->kind != GROUP_VIA || group->count == 0)) {
-		route_other(worker, burst, i, group);
-		return;
+	adjacency += group->first;
+	if (group->count != 1) {
+		if (unlikely(group->count == 0)) {
+			route_other(worker, burst, i, group);
+			return;
+		}
+		adjacency += balance_member(
+			balance_hash(parsed, packet_data(burst->packet[i]) + parsed->l3_offset,
+				     burst->snapshot->hash_seed),
+			group->count);
 	}
-	if (group->count > 1) {
-		const struct parsed *parsed = &burst->parsed[i];
-		const uint8_t *ip = packet_data(burst->packet[i]) + parsed->l3_offset;
-
-		member +=
-			balance_member(balance_hash(parsed, ip, snapshot->hash_seed), group->count);
-	}
-	forward_to(worker, burst, i, &snapshot->adjacency[member]);
+	forward_to(worker, burst, i, adjacency, plain_bytes);
 }
 
 static __rte_noinline void route6(struct worker *worker, struct burst *burst, uint32_t packets)
@@ -256,7 +259,8 @@ static __rte_noinline void route6(struct worker *worker, struct burst *burst, ui
 		    burst->snapshot->group[group[k]].kind != GROUP_LOCAL)
 			burst_drop(worker, burst, i, DROP_MARTIAN_SOURCE);
 		else
-			route_one(worker, burst, i, group[k]);
+			route_one(worker, burst, i, &burst->snapshot->group[group[k]],
+				  burst->snapshot->adjacency, UINT16_MAX);
 	}
 }
 
@@ -276,17 +280,23 @@ void route_add_other(struct worker *worker, struct burst *burst, uint32_t i,
 		return;
 	}
 	batch->destination[batch->count] = rte_be_to_cpu_32(parsed->destination);
+	batch->plain_bytes[batch->count] =
+		parsed_is_plain_ipv4(parsed) ? parsed->length : UINT16_MAX;
 	batch->index[batch->count++] = (uint8_t)i;
 }
 
 void route_batch(struct worker *worker, struct burst *burst, const struct route_batch *batch)
 {
+	const struct group *const groups = burst->snapshot->group;
+	const struct adjacency *const adjacency = burst->snapshot->adjacency;
+	const uint32_t count = batch->count;
 	uint64_t group[BURST_COUNT_MAX];
 
-	if (batch->count != 0)
-		fib_lookup4(burst->snapshot->fib[0], batch->destination, group, batch->count);
-	for (uint32_t k = 0; k < batch->count; k++)
-		route_one(worker, burst, batch->index[k], group[k]);
+	if (count != 0)
+		fib_lookup4(burst->snapshot->fib[0], batch->destination, group, count);
+	for (uint32_t k = 0; k < count; k++)
+		route_one(worker, burst, batch->index[k], &groups[group[k]], adjacency,
+			  batch->plain_bytes[k]);
 	if (unlikely(batch->six != 0))
 		route6(worker, burst, batch->six);
 }

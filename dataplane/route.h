@@ -29,27 +29,36 @@ struct route_batch {
 	uint32_t count; /* IPv4 packets */
 	uint32_t six;   /* bit i: packet i of the burst is IPv6 */
 	uint32_t destination[BURST_COUNT_MAX];
-	uint8_t index[BURST_COUNT_MAX];
+	uint16_t plain_bytes[BURST_COUNT_MAX]; /* frame length, UINT16_MAX: not plain IPv4 */
+	uint8_t index[BURST_COUNT_MAX];        /* in the burst */
 };
 
-/** IPv6, and IPv4 with an address that needs a look. Cold. */
+static inline void route_batch_init(struct route_batch *batch)
+{
+	batch->count = 0;
+	batch->six = 0;
+}
+
+/** Collect packet i, which is IP and addressed to the router. Martians are dropped. Cold. */
 void route_add_other(struct worker *worker, struct burst *burst, uint32_t i,
 		     struct route_batch *batch);
 
-/** Collect packet i, which is IP and addressed to the router. Martians are dropped. Hot. */
-static inline void route_add(struct worker *worker, struct burst *burst, uint32_t i,
-			     struct route_batch *batch)
+/** The same for a packet that is plain (parsed_is_plain_ipv4()). Hot. */
+static inline void route_add_plain(struct worker *worker, struct burst *burst, uint32_t i,
+				   struct route_batch *batch)
 {
 	const struct parsed *parsed = &burst->parsed[i];
+	uint32_t count = batch->count;
 
-	if (unlikely(parsed->kind != KIND_IPV4 ||
-		     (route_octet_flags[(uint8_t)parsed->source] |
+	if (unlikely((route_octet_flags[(uint8_t)parsed->source] |
 		      route_octet_flags[(uint8_t)parsed->destination]) != 0)) {
 		route_add_other(worker, burst, i, batch);
 		return;
 	}
-	batch->destination[batch->count] = rte_be_to_cpu_32(parsed->destination);
-	batch->index[batch->count++] = (uint8_t)i;
+	batch->destination[count] = rte_be_to_cpu_32(parsed->destination);
+	batch->plain_bytes[count] = parsed->length;
+	batch->index[count] = (uint8_t)i;
+	batch->count = count + 1;
 }
 
 /** Look up and forward what was collected. Hot. */

@@ -68,9 +68,20 @@ struct adjacency {
 	uint8_t source_mac[6];
 	uint16_t egress; /* a port (later: or a LAG); PORT_NONE: look the MAC up in the FDB */
 	uint16_t vlan;   /* VLAN interface: its VLAN, else 0 */
+	uint32_t plain_bytes_max; /* untagged frames to here that are just rewritten and queued;
+				   * adjacency_plain_bytes_max(), or 0: each is looked at */
 	uint32_t mtu_bytes;
 	uint16_t interface;
+	uint8_t unused[6];
 };
+
+_Static_assert(sizeof(struct adjacency) == 32, "found by shifting");
+
+/** Longest untagged frame that an adjacency can take as it is. */
+static inline uint32_t adjacency_plain_bytes_max(const struct adjacency *adjacency)
+{
+	return adjacency->vlan == 0 ? adjacency->mtu_bytes + 14 : 0;
+}
 
 /* Its two addresses lie side by side, as in a frame, and are copied together. */
 #define ADJACENCY_MAC_BYTES 12
@@ -89,8 +100,8 @@ enum group_kind {
 struct group {
 	uint8_t kind;       /* enum group_kind */
 	uint16_t interface; /* ATTACHED, LOCAL, and VIA of count 0: whose neighbour is asked for */
-	uint16_t count;
-	uint32_t first; /* index into snapshot.adjacency */
+	uint16_t count;     /* VIA only, else 0 */
+	uint32_t first;     /* index into snapshot.adjacency */
 };
 
 /* One slot of the neighbour hash: linear probing, power of two, at most half full. */
