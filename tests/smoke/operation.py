@@ -8,7 +8,7 @@ import threading
 import time
 
 import lab
-from lab import Skip, World, call, check, check_equal, wait_until
+from lab import World, call, check, check_equal, wait_until
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
@@ -250,8 +250,7 @@ def test_stop_under_traffic():
 
 def test_idle():
     """With `idle: adaptive` a leaf without traffic needs less than 2 % of a core"""
-    if lab.SLOW > 1:
-        raise Skip("a build with a sanitizer says nothing about time")
+    bound = 0.02 * lab.SLOW  # instrumented code takes longer to do nothing
     with Trio() as world:
         for host in (world.h1, world.h2, world.h3):
             host.run("ip", "-6", "address", "flush", "dev", "eth0")
@@ -266,7 +265,7 @@ def test_idle():
             before, started = cpu_seconds(), time.monotonic()
             time.sleep(2)  # the time that is measured
             used.append((cpu_seconds() - before) / (time.monotonic() - started))
-            if used[-1] < 0.02:
+            if used[-1] < bound:
                 return
         raise lab.Failure(f"shares of a core while idle: {used}")
 
