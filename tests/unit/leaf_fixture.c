@@ -94,9 +94,13 @@ static void free_retired(struct leaf_fixture *fixture, const struct snapshot *sn
 
 void fixture_publish(struct leaf_fixture *fixture, struct snapshot *snapshot)
 {
+	const struct snapshot *before;
 	uint64_t token;
-	const struct snapshot *before = leaf_publish(fixture->leaf, snapshot, &token);
 
+	for (uint32_t i = 0; i < snapshot->adjacency_count; i++)
+		snapshot->adjacency[i].plain_bytes_max =
+			adjacency_plain_bytes_max(&snapshot->adjacency[i]);
+	before = leaf_publish(fixture->leaf, snapshot, &token);
 	cr_assert_eq(before, fixture->snapshot);
 	fixture->snapshot = snapshot;
 	free_retired(fixture, before, token);
