@@ -14,14 +14,12 @@
 struct fib *publish_fib(struct daemon *daemon, const struct config *config)
 {
 	uint32_t routes = apply_routes_max(config);
-	char name[20];
 	struct fib *fib = NULL;
 
-	(void)snprintf(name, sizeof(name), "leaf%llu", (unsigned long long)daemon->fibs_made++);
 	/* A flat table is 64 MB, twice during a reload: where hugepages say that memory is no issue. */
 	if (daemon->hugepages)
-		fib = fib_create(name, FIB_DIR24_8, routes, -1);
-	return fib != NULL ? fib : fib_create(name, FIB_COMPACT, routes, -1);
+		fib = fib_create(FIB_DIR24_8, routes);
+	return fib != NULL ? fib : fib_create(FIB_COMPACT, routes);
 }
 
 struct snapshot *publish_build(struct daemon *daemon, const struct config *config,

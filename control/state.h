@@ -95,7 +95,6 @@ struct daemon {
 	bool workers_run;
 
 	struct fib *fib;
-	uint64_t fibs_made; /* for their names */
 	const struct snapshot *snapshot;
 	uint64_t generation;
 	uint64_t hash_seed;

@@ -156,7 +156,7 @@ void bridge_burst(struct worker *worker, struct burst *burst)
 	uint64_t router_mac = load_mac(snapshot->router_mac);
 	struct route_batch batch;
 
-	route_batch_init(&batch);
+	route_batch_init(&batch, burst);
 	for (uint32_t i = 0; i < burst->count; i++) {
 		const struct parsed *parsed = &burst->parsed[i];
 		const uint8_t *frame = packet_data(burst->packet[i]);

@@ -1,144 +1,140 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* layer: control side, but for fib_lookup4() and fib_lookup6() */
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <rte_errno.h>
-#include <rte_fib.h>
-#include <rte_fib6.h>
-#include <rte_rib.h>
-#include <rte_rib6.h>
-
+/* layer: control side */
+/*
+ * The trie of fib.h, and the list of routes behind it, from which a route that goes away is replaced
+ * by the next shorter one.
+ */
 #include "dataplane/fib.h"
 
-/* Four-byte entries keep one bit for themselves. */
-#define GROUP_MAX (UINT32_MAX >> 1)
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
-/*
- * Tables of the second stage, 1 KB each. IPv4: one for each /24 that holds longer prefixes. IPv6:
- * one for each byte of a prefix beyond the third that no other prefix shares: 13 for a /128, five
- * for a /64. Up to 64 MB any mix fits, beyond that as many as a table of /64 takes at worst.
- */
-#define TABLES4_MAX  16384u
-#define TABLES6_ANY  13u
-#define TABLES6_64   5u
-#define TABLES6_FULL (1u << 16)
-#define TABLES6_MAX  (1u << 18)
+#include <rte_errno.h>
 
-#define NAME_LENGTH_MAX 20
+#define ROOT4_COMPACT_BITS 16
+#define ROOT4_FLAT_BITS    24
+#define NODE_BITS          8
+#define ROUTES_MAX         (1u << 24)
+#define LENGTH_MAX         128
+/* Nodes below each other: a /128 below a root of 16 bits. */
+#define DEPTH_MAX          ((LENGTH_MAX - FIB_ROOT6_BITS) / NODE_BITS)
 
-#define BITS_MAX 128
+#define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
 
-/*
- * The routes along the upper edge of the address space are ours to resolve: DPDK 22.11 fills the
- * whole table with a route that ends at the last address while a longer one does so, too (the
- * default route beside 128.0.0.0/1 is enough; dir24_8.c and trie.c, modify_fib(): the end wraps to
- * 0). So it is never given two nested routes with the same end. Prefixes of ones only (`ones`, the
- * default route is the one of length 0) aren't installed; what is installed are the prefixes that
- * branch off that path, ones and then a zero (`branch`), and the very last address: each with its
- * own route, or else with that of the longest prefix of ones above it.
- */
-struct edge {
-	uint32_t ones[BITS_MAX + 1];      /* group of the user's route of n ones, or FIB_NO_ROUTE */
-	uint32_t branch[BITS_MAX + 1];    /* group of n - 1 ones and a zero; from 1 on */
-	uint32_t installed[BITS_MAX + 2]; /* what DPDK has: as branch, and at [bits + 1] the last */
+struct route {
+	uint8_t prefix[16];
+	uint8_t length;
+	bool used;
+	uint32_t group;
 };
 
-struct fib {
-	struct rte_fib *v4;
-	struct rte_fib6 *v6;
-	enum fib_kind kind;
-	int socket;
-	uint32_t rebuilds; /* of v6 */
-	char name[NAME_LENGTH_MAX + 1];
+/* What the writer knows of one family. */
+struct book {
+	struct fib_trie *trie;
+	uint32_t bits; /* of an address */
+	/* Hash table of routes: linear probing, at most half full. */
+	struct route *route;
+	uint32_t route_mask;
+	uint32_t route_count;
+	uint32_t length_count[LENGTH_MAX + 1];
+	/* Of each node: routes that end in it and nodes below it. Unused nodes are a list. */
+	uint32_t *held;
+	uint32_t node_count; /* used at some time */
+	uint32_t node_capacity;
+	uint32_t node_unused; /* first of the list, by its entry 0; UINT32_MAX: none */
+	uint32_t node_unused_count;
+};
+
+struct fib_books {
+	struct book book[2]; /* [family == 6] */
 	uint32_t routes_max;
-	uint32_t route_count[2]; /* [family == 6] */
-	struct edge edge[2];
 };
 
-static uint32_t min64(uint64_t a, uint64_t b)
+/* ---- creation ---- */
+
+/* Zero, and on huge pages when it is large and the kernel has them. */
+static void *table_allocate(size_t bytes)
 {
-	return (uint32_t)(a < b ? a : b);
+	void *memory;
+
+	if (bytes < HUGE_PAGE_BYTES)
+		return calloc(1, bytes);
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return NULL;
+	(void)madvise(memory, bytes, MADV_HUGEPAGE);
+	return memory;
 }
 
-/* Second stage tables for IPv6. The upper edge takes up to 13 more than the routes. */
-static uint32_t tables6(uint64_t routes_max)
+static void table_free(void *memory, size_t bytes)
 {
-	uint32_t tables = min64((routes_max + 1) * TABLES6_ANY, TABLES6_FULL);
-
-	return routes_max * TABLES6_64 <= tables ? tables
-						 : min64(routes_max * TABLES6_64, TABLES6_MAX);
+	if (bytes < HUGE_PAGE_BYTES)
+		free(memory);
+	else if (memory != NULL)
+		munmap(memory, bytes);
 }
 
-static struct rte_fib *create4(const struct fib *fib)
+static size_t root_bytes(const struct fib_trie *trie)
 {
-	struct rte_fib_conf conf = {
-		.type = fib->kind == FIB_DIR24_8 ? RTE_FIB_DIR24_8 : RTE_FIB_DUMMY,
-		.default_nh = FIB_NO_ROUTE,
-		.max_routes = (int)(fib->routes_max + BITS_MAX + 1),
-		.dir24_8 =
-			{
-				.nh_sz = RTE_FIB_DIR24_8_4B,
-				.num_tbl8 = min64(fib->routes_max + UINT64_C(1), TABLES4_MAX),
-			},
-	};
-	char name[NAME_LENGTH_MAX + 3];
-
-	snprintf(name, sizeof(name), "%s4", fib->name);
-	return rte_fib_create(name, fib->socket, &conf);
+	return sizeof(uint32_t) << trie->root_bits;
 }
 
-static struct rte_fib6 *create6(const struct fib *fib)
+static int book_create(struct book *book, struct fib_trie *trie, uint32_t bits, uint32_t root_bits,
+		       uint32_t routes_max)
 {
-	struct rte_fib6_conf conf = {
-		.type = fib->kind == FIB_DIR24_8 ? RTE_FIB6_TRIE : RTE_FIB6_DUMMY,
-		.default_nh = FIB_NO_ROUTE,
-		.max_routes = (int)(fib->routes_max + BITS_MAX + 1),
-		.trie =
-			{
-				.nh_sz = RTE_FIB6_TRIE_4B,
-				.num_tbl8 = tables6(fib->routes_max),
-			},
-	};
-	char name[NAME_LENGTH_MAX + 3];
+	uint32_t slots = 2;
 
-	/* A rebuilt one stands beside the one before for a while. */
-	snprintf(name, sizeof(name), "%s6%c", fib->name, fib->rebuilds % 2 == 0 ? 'a' : 'b');
-	return rte_fib6_create(name, fib->socket, &conf);
+	while (slots < 2 * routes_max)
+		slots *= 2;
+	trie->root_bits = root_bits;
+	trie->root_shift = 32 - root_bits;
+	trie->root = table_allocate(root_bytes(trie));
+	book->trie = trie;
+	book->bits = bits;
+	book->route = calloc(slots, sizeof(*book->route));
+	book->route_mask = slots - 1;
+	book->node_unused = UINT32_MAX;
+	return trie->root != NULL && book->route != NULL ? 0 : -ENOMEM;
 }
 
-struct fib *fib_create(const char *name, enum fib_kind kind, uint32_t routes_max, int socket)
+static void book_free(struct book *book)
 {
+	if (book->trie == NULL)
+		return;
+	table_free(book->trie->root, root_bytes(book->trie));
+	free(book->trie->node);
+	free(book->route);
+	free(book->held);
+}
+
+struct fib *fib_create(enum fib_kind kind, uint32_t routes_max)
+{
+	uint32_t root4_bits = kind == FIB_DIR24_8 ? ROOT4_FLAT_BITS : ROOT4_COMPACT_BITS;
 	struct fib *fib;
 
-	if (strlen(name) > NAME_LENGTH_MAX || routes_max == 0 || routes_max > INT32_MAX / 4) {
+	if (routes_max == 0 || routes_max > ROUTES_MAX) {
 		rte_errno = EINVAL;
 		return NULL;
 	}
 	fib = calloc(1, sizeof(*fib));
-	if (fib == NULL) {
-		rte_errno = ENOMEM;
-		return NULL;
-	}
-	snprintf(fib->name, sizeof(fib->name), "%s", name);
-	fib->kind = kind;
-	fib->socket = socket;
-	fib->routes_max = routes_max;
-	fib->v4 = create4(fib);
-	if (fib->v4 == NULL)
-		goto err_fib;
-	fib->v6 = create6(fib);
-	if (fib->v6 == NULL)
-		goto err_v4;
+	if (fib == NULL)
+		goto err;
+	fib->books = calloc(1, sizeof(*fib->books));
+	if (fib->books == NULL)
+		goto err;
+	fib->books->routes_max = routes_max;
+	if (book_create(&fib->books->book[0], &fib->v4, 32, root4_bits, routes_max) != 0 ||
+	    book_create(&fib->books->book[1], &fib->v6, 128, FIB_ROOT6_BITS, routes_max) != 0)
+		goto err;
 	return fib;
 
-err_v4:
-	rte_fib_free(fib->v4);
-err_fib:
-	free(fib);
+err:
+	fib_free(fib);
+	rte_errno = ENOMEM;
 	return NULL;
 }
 
@@ -146,21 +142,15 @@ void fib_free(struct fib *fib)
 {
 	if (fib == NULL)
 		return;
-	rte_fib6_free(fib->v6);
-	rte_fib_free(fib->v4);
+	if (fib->books != NULL) {
+		book_free(&fib->books->book[0]);
+		book_free(&fib->books->book[1]);
+	}
+	free(fib->books);
 	free(fib);
 }
 
-static uint32_t bits_of(uint8_t family)
-{
-	return family == 4 ? 32 : 128;
-}
-
-static uint32_t address4(const uint8_t *address)
-{
-	return (uint32_t)address[0] << 24 | (uint32_t)address[1] << 16 | (uint32_t)address[2] << 8 |
-	       address[3];
-}
+/* ---- the list of routes ---- */
 
 /* The prefix with its host bits, and what is beyond the family's bytes, set to zero. */
 static void prefix_of(uint8_t out[16], const uint8_t *address, uint32_t length)
@@ -171,197 +161,302 @@ static void prefix_of(uint8_t out[16], const uint8_t *address, uint32_t length)
 		out[length / 8] = address[length / 8] & (uint8_t)(0xff00 >> (length % 8));
 }
 
-static uint32_t leading_ones(const uint8_t prefix[16], uint32_t length)
+static uint32_t route_hash(const uint8_t prefix[16], uint32_t length)
 {
-	uint32_t count = 0;
+	uint64_t high, low;
 
-	while (count < length && (prefix[count / 8] & 0x80 >> count % 8) != 0)
-		count++;
-	return count;
+	memcpy(&high, prefix, 8);
+	memcpy(&low, prefix + 8, 8);
+	high = (high ^ length) * UINT64_C(0x9E3779B97F4A7C15);
+	low = (low ^ high ^ high >> 32) * UINT64_C(0xD6E8FEB86659FD93);
+	return (uint32_t)(low >> 32);
 }
 
-/*
- * DPDK 22.11 reserves second stage tables by the parent that a route has at the moment, when it
- * comes and when it goes, so that the sum drifts with every change of order; in the end it refuses
- * routes that would fit. A fresh table with the same routes counts right again.
- */
-static int rebuild6(struct fib *fib)
+/* The route's slot, or the empty one where it would go. */
+static uint32_t route_slot(const struct book *book, const uint8_t prefix[16], uint32_t length)
 {
-	static const uint8_t all[16] = {0};
-	struct rte_rib6 *rib = rte_fib6_get_rib(fib->v6);
-	struct rte_rib6_node *node = NULL;
-	struct rte_fib6 *fresh;
-	int rc = 0;
+	uint32_t slot = route_hash(prefix, length) & book->route_mask;
 
-	fib->rebuilds++;
-	fresh = create6(fib);
-	if (fresh == NULL) {
-		fib->rebuilds--;
-		return -rte_errno;
-	}
-	while (rc == 0 && (node = rte_rib6_get_nxt(rib, all, 0, node, RTE_RIB6_GET_NXT_ALL))) {
-		uint8_t prefix[16], depth;
-		uint64_t group;
+	while (book->route[slot].used && (book->route[slot].length != length ||
+					  memcmp(book->route[slot].prefix, prefix, 16) != 0))
+		slot = (slot + 1) & book->route_mask;
+	return slot;
+}
 
-		rte_rib6_get_ip(node, prefix);
-		rte_rib6_get_depth(node, &depth);
-		rte_rib6_get_nh(node, &group);
-		rc = rte_fib6_add(fresh, prefix, depth, group);
+static void route_remove(struct book *book, uint32_t slot)
+{
+	uint32_t next = slot;
+
+	book->length_count[book->route[slot].length]--;
+	book->route_count--;
+	/* Close the gap: move up whoever would no longer be found behind it. */
+	for (;;) {
+		uint32_t home;
+
+		next = (next + 1) & book->route_mask;
+		if (!book->route[next].used)
+			break;
+		home = route_hash(book->route[next].prefix, book->route[next].length);
+		if (((next - home) & book->route_mask) >= ((next - slot) & book->route_mask)) {
+			book->route[slot] = book->route[next];
+			slot = next;
+		}
 	}
-	if (rc != 0) {
-		rte_fib6_free(fresh);
-		fib->rebuilds--;
-		return rc;
+	book->route[slot].used = false;
+}
+
+/* The longest route that covers a prefix and is shorter. @return its length; its group in *group */
+static uint32_t route_above(const struct book *book, const uint8_t prefix[16], uint32_t length,
+			    uint32_t *group)
+{
+	while (length-- > 0) {
+		uint8_t shorter[16];
+		uint32_t slot;
+
+		if (book->length_count[length] == 0)
+			continue;
+		prefix_of(shorter, prefix, length);
+		slot = route_slot(book, shorter, length);
+		if (book->route[slot].used) {
+			*group = book->route[slot].group;
+			return length;
+		}
 	}
-	rte_fib6_free(fib->v6);
-	fib->v6 = fresh;
+	*group = FIB_NO_ROUTE;
 	return 0;
 }
 
-static int table_set6(struct fib *fib, const uint8_t prefix[16], uint8_t depth, uint32_t group)
+/* ---- the trie ---- */
+
+static bool entry_is_node(uint32_t entry)
 {
-	return group == FIB_NO_ROUTE ? rte_fib6_delete(fib->v6, prefix, depth)
-				     : rte_fib6_add(fib->v6, prefix, depth, group);
+	return (entry & FIB_ENTRY_NODE) != 0;
 }
 
-static int table_set(struct fib *fib, uint8_t family, const uint8_t prefix[16], uint32_t length,
-		     uint32_t group)
+static uint32_t entry_length(uint32_t entry)
 {
-	uint8_t depth = (uint8_t)length;
-	int rc;
+	return (entry & ~FIB_ENTRY_NODE) >> FIB_ENTRY_LENGTH_SHIFT;
+}
 
-	if (family == 6) {
-		rc = table_set6(fib, prefix, depth, group);
-		if (rc == -ENOSPC && fib->kind == FIB_DIR24_8 && rebuild6(fib) == 0)
-			rc = table_set6(fib, prefix, depth, group);
-	} else if (group == FIB_NO_ROUTE) {
-		rc = rte_fib_delete(fib->v4, address4(prefix), depth);
+static uint32_t entry_of(uint32_t length, uint32_t group)
+{
+	return length << FIB_ENTRY_LENGTH_SHIFT | group;
+}
+
+/* Have enough nodes for the longest path, so that nothing fails halfway. */
+static int nodes_reserve(struct book *book)
+{
+	uint32_t capacity = book->node_capacity;
+	void *memory;
+
+	while (capacity - book->node_count + book->node_unused_count < DEPTH_MAX)
+		capacity = capacity < 64 ? 64 : capacity * 2;
+	if (capacity == book->node_capacity)
+		return 0;
+	if (capacity > FIB_ENTRY_INDEX)
+		return -ENOMEM;
+	memory = realloc(book->trie->node, capacity * sizeof(*book->trie->node));
+	if (memory == NULL)
+		return -ENOMEM;
+	book->trie->node = memory;
+	memory = realloc(book->held, capacity * sizeof(*book->held));
+	if (memory == NULL)
+		return -ENOMEM;
+	book->held = memory;
+	book->node_capacity = capacity;
+	return 0;
+}
+
+static uint32_t node_take(struct book *book, uint32_t group)
+{
+	uint32_t index = book->node_unused;
+
+	if (index != UINT32_MAX) {
+		book->node_unused = book->trie->node[index][0];
+		book->node_unused_count--;
 	} else {
-		rc = rte_fib_add(fib->v4, address4(prefix), depth, group);
+		assert(book->node_count < book->node_capacity);
+		index = book->node_count++;
 	}
-	/* The trees say ENOMEM when their nodes are used up, and that is what "full" means here. */
-	return rc == -ENOMEM ? -ENOSPC : rc;
+	for (uint32_t i = 0; i < FIB_NODE_ENTRIES; i++)
+		book->trie->node[index][i] = entry_of(0, group);
+	book->held[index] = 0;
+	return index;
 }
 
-static bool table_has(const struct fib *fib, uint8_t family, const uint8_t prefix[16],
-		      uint32_t length)
+static void node_give(struct book *book, uint32_t index)
 {
-	uint8_t depth = (uint8_t)length;
-
-	if (family == 4)
-		return rte_rib_lookup_exact(rte_fib_get_rib(fib->v4), address4(prefix), depth) !=
-		       NULL;
-	return rte_rib6_lookup_exact(rte_fib6_get_rib(fib->v6), prefix, depth) != NULL;
+	book->trie->node[index][0] = book->node_unused;
+	book->node_unused = index;
+	book->node_unused_count++;
 }
 
-/* Where the user's route is kept when it lies along the edge, else NULL. */
-static uint32_t *edge_route(struct fib *fib, uint8_t family, const uint8_t prefix[16],
-			    uint32_t length)
+/* A node's entries that come from before it have another group now. Depth: at most DEPTH_MAX. */
+static void node_inherit(struct book *book, uint32_t index, uint32_t group)
 {
-	struct edge *edge = &fib->edge[family == 6];
-	uint32_t ones = leading_ones(prefix, length);
+	uint32_t *table = book->trie->node[index];
 
-	if (ones == length)
-		return &edge->ones[length];
-	return ones + 1 == length ? &edge->branch[length] : NULL;
-}
-
-static int edge_install(struct fib *fib, uint8_t family)
-{
-	struct edge *edge = &fib->edge[family == 6];
-	uint32_t bits = bits_of(family);
-	uint32_t inherited = FIB_NO_ROUTE;
-	uint8_t prefix[16] = {0};
-
-	for (uint32_t n = 1; n <= bits + 1; n++) {
-		uint32_t length = n <= bits ? n : bits;
-		uint32_t group = FIB_NO_ROUTE;
-		int rc = 0;
-
-		if (edge->ones[n - 1] != FIB_NO_ROUTE)
-			inherited = edge->ones[n - 1];
-		if (n <= bits)
-			group = edge->branch[n];
-		if (group == FIB_NO_ROUTE)
-			group = inherited;
-		/* `prefix` is n - 1 ones; what follows is zero. */
-		if (group != edge->installed[n])
-			rc = table_set(fib, family, prefix, length, group);
-		if (rc != 0)
-			return rc;
-		edge->installed[n] = group;
-		if (n <= bits)
-			prefix[(n - 1) / 8] |= (uint8_t)(0x80 >> (n - 1) % 8);
+	for (uint32_t i = 0; i < FIB_NODE_ENTRIES; i++) {
+		if (entry_length(table[i]) != 0)
+			continue;
+		if (entry_is_node(table[i]))
+			node_inherit(book, table[i] & FIB_ENTRY_INDEX, group);
+		else
+			table[i] = entry_of(0, group);
 	}
-	return 0;
 }
 
-static int edge_set(struct fib *fib, uint8_t family, uint32_t *route, uint32_t group)
+static void entry_set(struct book *book, uint32_t *entry, uint32_t length, uint32_t group)
 {
-	uint32_t old = *route;
-	int rc;
-
-	*route = group;
-	rc = edge_install(fib, family);
-	if (rc != 0) {
-		*route = old;
-		edge_install(fib, family);
+	if (entry_is_node(*entry)) {
+		node_inherit(book, *entry & FIB_ENTRY_INDEX, group);
+		*entry = FIB_ENTRY_NODE | entry_of(length, *entry & FIB_ENTRY_INDEX);
+	} else {
+		*entry = entry_of(length, group);
 	}
-	return rc;
 }
+
+/* Where a prefix ends: the table, and the entries on the way to it. */
+struct path {
+	uint32_t *table;
+	uint32_t first, count; /* its entries in the table */
+	uint32_t base;         /* bits before the table */
+	uint32_t node[DEPTH_MAX];
+	uint32_t *entry[DEPTH_MAX]; /* that leads to the node */
+	uint32_t depth;
+};
+
+static uint32_t bits_at(const uint8_t prefix[16], uint32_t base, uint32_t bits)
+{
+	uint32_t value = 0;
+
+	for (uint32_t i = 0; i < bits; i += 8)
+		value = value << 8 | prefix[(base + i) / 8];
+	return value;
+}
+
+/* @param grow make the nodes that are missing; else they must be there */
+static void path_find(struct book *book, const uint8_t prefix[16], uint32_t length, bool grow,
+		      struct path *path)
+{
+	uint32_t bits = book->trie->root_bits;
+
+	path->table = book->trie->root;
+	path->base = 0;
+	path->depth = 0;
+	while (length > path->base + bits) {
+		uint32_t *entry = &path->table[bits_at(prefix, path->base, bits)];
+
+		if (!entry_is_node(*entry)) {
+			assert(grow);
+			*entry = FIB_ENTRY_NODE |
+				 entry_of(entry_length(*entry),
+					  node_take(book, *entry & FIB_ENTRY_INDEX));
+			if (path->depth > 0)
+				book->held[path->node[path->depth - 1]]++;
+		}
+		path->entry[path->depth] = entry;
+		path->node[path->depth++] = *entry & FIB_ENTRY_INDEX;
+		path->table = book->trie->node[*entry & FIB_ENTRY_INDEX];
+		path->base += bits;
+		bits = NODE_BITS;
+	}
+	path->first = bits_at(prefix, path->base, bits);
+	path->count = 1u << (path->base + bits - length);
+}
+
+static void trie_add(struct book *book, const uint8_t prefix[16], uint32_t length, uint32_t group,
+		     bool known)
+{
+	struct path path;
+	uint32_t own;
+
+	path_find(book, prefix, length, true, &path);
+	own = length - path.base;
+	for (uint32_t i = 0; i < path.count; i++) {
+		if (entry_length(path.table[path.first + i]) <= own)
+			entry_set(book, &path.table[path.first + i], own, group);
+	}
+	if (path.depth > 0 && !known)
+		book->held[path.node[path.depth - 1]]++;
+}
+
+static void trie_delete(struct book *book, const uint8_t prefix[16], uint32_t length)
+{
+	uint32_t group, above = route_above(book, prefix, length, &group);
+	struct path path;
+	uint32_t own;
+
+	path_find(book, prefix, length, false, &path);
+	own = length - path.base;
+	above = above > path.base ? above - path.base : 0;
+	for (uint32_t i = 0; i < path.count; i++) {
+		if (entry_length(path.table[path.first + i]) == own)
+			entry_set(book, &path.table[path.first + i], above, group);
+	}
+	/* Nodes that hold nothing of their own give way to what they inherited. */
+	while (path.depth > 0 && --book->held[path.node[path.depth - 1]] == 0) {
+		uint32_t *entry = path.entry[--path.depth];
+		uint32_t node = path.node[path.depth];
+
+		*entry = entry_of(entry_length(*entry), book->trie->node[node][0]);
+		node_give(book, node);
+	}
+}
+
+/* ---- both ---- */
 
 static bool length_ok(uint8_t family, uint8_t length)
 {
-	return (family == 4 || family == 6) && length <= bits_of(family);
+	return (family == 4 && length <= 32) || (family == 6 && length <= 128);
 }
 
 int fib_add(struct fib *fib, uint8_t family, const uint8_t *address, uint8_t length, uint32_t group)
 {
+	struct book *book = &fib->books->book[family == 6];
+	struct route *route;
 	uint8_t prefix[16];
-	uint32_t *route;
-	bool known;
 	int rc;
 
-	if (!length_ok(family, length) || group == FIB_NO_ROUTE || group > GROUP_MAX)
+	if (!length_ok(family, length) || group == FIB_NO_ROUTE || group > FIB_GROUP_MAX)
 		return -EINVAL;
 	prefix_of(prefix, address, length);
-	route = edge_route(fib, family, prefix, length);
-	known = route != NULL ? *route != FIB_NO_ROUTE : table_has(fib, family, prefix, length);
-	if (!known && fib->route_count[family == 6] >= fib->routes_max)
+	route = &book->route[route_slot(book, prefix, length)];
+	if (!route->used && book->route_count >= fib->books->routes_max)
 		return -ENOSPC;
-	rc = route != NULL ? edge_set(fib, family, route, group)
-			   : table_set(fib, family, prefix, length, group);
-	fib->route_count[family == 6] += rc == 0 && !known;
-	return rc;
+	rc = nodes_reserve(book);
+	if (rc != 0)
+		return rc;
+	trie_add(book, prefix, length, group, route->used);
+	if (!route->used) {
+		book->route_count++;
+		book->length_count[length]++;
+	}
+	*route = (struct route){.length = length, .used = true, .group = group};
+	memcpy(route->prefix, prefix, sizeof(route->prefix));
+	return 0;
 }
 
 int fib_delete(struct fib *fib, uint8_t family, const uint8_t *address, uint8_t length)
 {
+	struct book *book = &fib->books->book[family == 6];
 	uint8_t prefix[16];
-	uint32_t *route;
-	int rc;
+	uint32_t slot;
 
 	if (!length_ok(family, length))
 		return -EINVAL;
 	prefix_of(prefix, address, length);
-	route = edge_route(fib, family, prefix, length);
-	if (route != NULL)
-		rc = *route == FIB_NO_ROUTE ? -ENOENT : edge_set(fib, family, route, FIB_NO_ROUTE);
-	else
-		rc = table_set(fib, family, prefix, length, FIB_NO_ROUTE);
-	fib->route_count[family == 6] -= rc == 0;
-	return rc;
+	slot = route_slot(book, prefix, length);
+	if (!book->route[slot].used)
+		return -ENOENT;
+	trie_delete(book, prefix, length);
+	route_remove(book, slot);
+	return 0;
 }
 
-void fib_lookup4(const struct fib *fib, const uint32_t *destinations, uint64_t *groups,
-		 uint32_t count)
+uint32_t fib_node_count(const struct fib *fib, uint8_t family)
 {
-	/* DPDK forgot the const; it only reads. */
-	rte_fib_lookup_bulk(fib->v4, (uint32_t *)(uintptr_t)destinations, groups, (int)count);
-}
+	const struct book *book = &fib->books->book[family == 6];
 
-void fib_lookup6(const struct fib *fib, const uint8_t (*destinations)[16], uint64_t *groups,
-		 uint32_t count)
-{
-	rte_fib6_lookup_bulk(fib->v6, (uint8_t(*)[16])(uintptr_t)destinations, groups, (int)count);
+	return book->node_count - book->node_unused_count;
 }

@@ -128,7 +128,7 @@ static void routed_burst(struct worker *worker, struct burst *burst)
 	const uint64_t router_mac = load_mac(burst->snapshot->router_mac) << 16;
 	struct route_batch batch;
 
-	route_batch_init(&batch);
+	route_batch_init(&batch, burst);
 	for (uint32_t i = 0; i < burst->count; i++) {
 		uint64_t destination = load_u64(packet_data(burst->packet[i])) << 16;
 
@@ -150,7 +150,7 @@ static void cpu_burst(struct worker *worker, struct burst *burst)
 	struct classifier classifier = classifier_of(burst);
 	struct route_batch batch;
 
-	route_batch_init(&batch);
+	route_batch_init(&batch, burst);
 	for (uint32_t i = 0; i < burst->count; i++) {
 		struct packet_meta meta = *packet_meta(burst->packet[i]);
 		const struct interface *interface;

@@ -222,19 +222,19 @@ route_one(struct worker *worker, struct burst *burst, uint32_t i, const struct g
 
 static __rte_noinline void route6(struct worker *worker, struct burst *burst, uint32_t packets)
 {
-	uint8_t destination[BURST_COUNT_MAX][16];
-	uint64_t group[BURST_COUNT_MAX];
-	uint8_t index[BURST_COUNT_MAX];
-	uint32_t count = 0;
+	const struct snapshot *snapshot = burst->snapshot;
 
 	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(rest);
 		const uint8_t *ip = packet_data(burst->packet[i]) + burst->parsed[i].l3_offset;
 		uint32_t martian = martian6(ip);
+		const struct group *group;
 
 		if (unlikely(martian != 0)) {
 			burst_drop(worker, burst, i, (enum drop_reason)(martian - 1));
-		} else if (unlikely(address6_is_link_local(ip + 24))) {
+			continue;
+		}
+		if (unlikely(address6_is_link_local(ip + 24))) {
 			/* Never leaves its link: it is for us, or for nobody here. */
 			uint16_t interface = ingress_interface(burst, i);
 
@@ -242,25 +242,14 @@ static __rte_noinline void route6(struct worker *worker, struct burst *burst, ui
 				burst_punt(worker, burst, i, PUNT_LOCAL, interface);
 			else
 				burst_drop(worker, burst, i, DROP_MARTIAN_DESTINATION);
-		} else {
-			memcpy(destination[count], ip + 24, 16);
-			index[count++] = (uint8_t)i;
+			continue;
 		}
-	}
-	if (count != 0)
-		fib_lookup6(burst->snapshot->fib[0], (const uint8_t(*)[16])destination, group,
-			    count);
-	for (uint32_t k = 0; k < count; k++) {
-		uint32_t i = index[k];
-		const uint8_t *ip = packet_data(burst->packet[i]) + burst->parsed[i].l3_offset;
-
+		group = &snapshot->group[fib_find6(snapshot->fib[0], ip + 24)];
 		/* To us it may speak with its link-local address, to others not (RFC 4291 2.5.6). */
-		if (unlikely(address6_is_link_local(ip + 8)) &&
-		    burst->snapshot->group[group[k]].kind != GROUP_LOCAL)
+		if (unlikely(address6_is_link_local(ip + 8)) && group->kind != GROUP_LOCAL)
 			burst_drop(worker, burst, i, DROP_MARTIAN_SOURCE);
 		else
-			route_one(worker, burst, i, &burst->snapshot->group[group[k]],
-				  burst->snapshot->adjacency, UINT16_MAX);
+			route_one(worker, burst, i, group, snapshot->adjacency, UINT16_MAX);
 	}
 }
 
@@ -279,7 +268,7 @@ void route_add_other(struct worker *worker, struct burst *burst, uint32_t i,
 		burst_drop(worker, burst, i, (enum drop_reason)(martian - 1));
 		return;
 	}
-	batch->destination[batch->count] = rte_be_to_cpu_32(parsed->destination);
+	batch->group[batch->count] = fib_find4(batch->fib, rte_be_to_cpu_32(parsed->destination));
 	batch->plain_bytes[batch->count] =
 		parsed_is_plain_ipv4(parsed) ? parsed->length : UINT16_MAX;
 	batch->index[batch->count++] = (uint8_t)i;
@@ -290,12 +279,9 @@ void route_batch(struct worker *worker, struct burst *burst, const struct route_
 	const struct group *const groups = burst->snapshot->group;
 	const struct adjacency *const adjacency = burst->snapshot->adjacency;
 	const uint32_t count = batch->count;
-	uint64_t group[BURST_COUNT_MAX];
 
-	if (count != 0)
-		fib_lookup4(burst->snapshot->fib[0], batch->destination, group, count);
 	for (uint32_t k = 0; k < count; k++)
-		route_one(worker, burst, batch->index[k], &groups[group[k]], adjacency,
+		route_one(worker, burst, batch->index[k], &groups[batch->group[k]], adjacency,
 			  batch->plain_bytes[k]);
 	if (unlikely(batch->six != 0))
 		route6(worker, burst, batch->six);

@@ -5,8 +5,8 @@
  * Neither touches a field that the RoCEv2 invariant CRC covers (TTL, DSCP, ECN and checksums are
  * masked in it, InfiniBand specification annex A17.3.3).
  *
- * Packets addressed to the router are collected while a burst is walked through, then looked up
- * together.
+ * Packets addressed to the router are looked up and collected while a burst is walked through, then
+ * forwarded together.
  *
  * Thread: the worker of the burst.
  */
@@ -26,15 +26,17 @@
 extern const uint8_t route_octet_flags[256];
 
 struct route_batch {
+	const struct fib *fib;
 	uint32_t count; /* IPv4 packets */
 	uint32_t six;   /* bit i: packet i of the burst is IPv6 */
-	uint32_t destination[BURST_COUNT_MAX];
+	uint32_t group[BURST_COUNT_MAX];
 	uint16_t plain_bytes[BURST_COUNT_MAX]; /* frame length, UINT16_MAX: not plain IPv4 */
 	uint8_t index[BURST_COUNT_MAX];        /* in the burst */
 };
 
-static inline void route_batch_init(struct route_batch *batch)
+static inline void route_batch_init(struct route_batch *batch, const struct burst *burst)
 {
+	batch->fib = burst->snapshot->fib[0];
 	batch->count = 0;
 	batch->six = 0;
 }
@@ -55,13 +57,13 @@ static inline void route_add_plain(struct worker *worker, struct burst *burst, u
 		route_add_other(worker, burst, i, batch);
 		return;
 	}
-	batch->destination[count] = rte_be_to_cpu_32(parsed->destination);
+	batch->group[count] = fib_find4(batch->fib, rte_be_to_cpu_32(parsed->destination));
 	batch->plain_bytes[count] = parsed->length;
 	batch->index[count] = (uint8_t)i;
 	batch->count = count + 1;
 }
 
-/** Look up and forward what was collected. Hot. */
+/** Forward what was collected. Hot. */
 void route_batch(struct worker *worker, struct burst *burst, const struct route_batch *batch);
 
 #endif

@@ -186,8 +186,7 @@ static const struct snapshot *snapshot_of(struct row *row, const char *text, uin
 		return NULL;
 	for (uint32_t i = 0; i < BENCH_PORTS; i++)
 		port[i] = (struct apply_port){.link_up = true, .run_ahead_ps = POLL_PS};
-	row->fib = fib_create(row->name, row->kind == FRAMES_ROUTED ? FIB_DIR24_8 : FIB_COMPACT,
-			      apply_routes_max(config), 0);
+	row->fib = fib_create(FIB_DIR24_8, apply_routes_max(config));
 	if (row->fib != NULL)
 		snapshot = apply_snapshot(config, &state, row->fib, false);
 	config_free(config);

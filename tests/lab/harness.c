@@ -146,8 +146,7 @@ static void rig_publish(struct rig *rig)
 	for (uint16_t i = 0; i < rig->port_count; i++)
 		ports[i] = (struct apply_port){.rate_bps = rig->config->ports[i].speed_bps,
 					       .link_up = true};
-	rig->leaf->fib =
-		fib_create("rig", FIB_COMPACT, apply_routes_max(rig->config), SOCKET_ID_ANY);
+	rig->leaf->fib = fib_create(FIB_COMPACT, apply_routes_max(rig->config));
 	cr_assert_not_null(rig->leaf->fib, "%s", rte_strerror(rte_errno));
 	snapshot = apply_snapshot(rig->config, &state, rig->leaf->fib, false);
 	cr_assert_not_null(snapshot, "%s", rte_strerror(rte_errno));

@@ -78,7 +78,7 @@ static void load(struct fixture *f, const char *text)
 
 static void apply(struct fixture *f)
 {
-	f->fib = fib_create("test", FIB_COMPACT, apply_routes_max(f->config), 0);
+	f->fib = fib_create(FIB_COMPACT, apply_routes_max(f->config));
 	cr_assert_not_null(f->fib);
 	f->snapshot = apply_snapshot(f->config, &f->state, f->fib, false);
 	cr_assert_not_null(f->snapshot, "%s", rte_strerror(rte_errno));
@@ -108,9 +108,9 @@ static const struct group *group_of(const struct fixture *f, const char *text)
 	if (ip.family == 4) {
 		memcpy(&host, ip.bytes, 4);
 		host = ntohl(host);
-		fib_lookup4(f->fib, &host, &group, 1);
+		group = fib_find4(f->fib, host);
 	} else {
-		fib_lookup6(f->fib, (const void *)ip.bytes, &group, 1);
+		group = fib_find6(f->fib, ip.bytes);
 	}
 	cr_assert_lt(group, f->snapshot->group_count);
 	return &f->snapshot->group[group];
@@ -541,7 +541,7 @@ Test(apply, a_fib_too_small_is_an_error_and_leaks_nothing)
 	struct fixture f;
 
 	load(&f, PORTS ROUTES NEIGHBOURS);
-	f.fib = fib_create("test", FIB_COMPACT, 3, 0);
+	f.fib = fib_create(FIB_COMPACT, 3);
 	f.snapshot = apply_snapshot(f.config, &f.state, f.fib, false);
 	cr_assert_null(f.snapshot);
 	cr_assert_eq(rte_errno, ENOSPC);

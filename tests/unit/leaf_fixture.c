@@ -49,7 +49,7 @@ void fixture_open_at(struct leaf_fixture *fixture, uint16_t port_count, uint64_t
 	fixture->pool =
 		rte_pktmbuf_pool_create("fixture", FIXTURE_PACKETS, 0, 0, DATA_ROOM_BYTES, 0);
 	cr_assert_not_null(fixture->pool, "%s", rte_strerror(rte_errno));
-	fixture->fib = fib_create("fixture", FIB_COMPACT, 1000, 0);
+	fixture->fib = fib_create(FIB_COMPACT, 1000);
 	cr_assert_not_null(fixture->fib, "%s", rte_strerror(rte_errno));
 	params.pool = fixture->pool;
 	fixture->leaf = leaf_create(&params);

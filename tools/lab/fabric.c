@@ -188,19 +188,15 @@ static void teach(struct fabric *fabric, uint32_t index)
 
 static int publish(struct fabric *fabric, uint32_t index, const struct config *classes)
 {
-	static uint32_t fibs; /* FIBs of one process need different names */
 	const struct scenario *scenario = fabric->scenario;
 	struct switch_node *switch_node = fabric->switches[index];
 	struct config *config = fabric_config_create(scenario, index, classes);
 	bool filled = switch_node->fib != NULL;
 	const struct snapshot *snapshot = NULL;
-	char name[20];
 	int result = 0;
 
-	snprintf(name, sizeof(name), "lab%u", fibs++);
 	if (!filled)
-		switch_node->fib =
-			fib_create(name, FIB_COMPACT, apply_routes_max(config), SOCKET_ID_ANY);
+		switch_node->fib = fib_create(FIB_COMPACT, apply_routes_max(config));
 	if (switch_node->fib != NULL)
 		snapshot = fabric_config_apply(scenario, index, config, switch_node->fib, filled);
 	if (snapshot == NULL)
