@@ -62,6 +62,14 @@ static int usage_error(const char *text, const char *detail)
 	return STATUS_USAGE;
 }
 
+static int flush(FILE *out)
+{
+	if (fflush(out) == 0 && !ferror(out))
+		return STATUS_OK;
+	fprintf(stderr, "roceleaf-lab: can't write to standard output: %s\n", strerror(errno));
+	return STATUS_ERROR;
+}
+
 /* --- the scenarios that come with it --- */
 
 static bool is_scenario(const char *name)
@@ -123,7 +131,7 @@ static int list(void)
 		free(entries[i]);
 	}
 	free(entries);
-	return fflush(stdout) == 0 ? STATUS_OK : STATUS_ERROR;
+	return flush(stdout);
 }
 
 /* FILE, or the path of the scenario of that name. */
@@ -142,38 +150,46 @@ static char *scenario_path(const char *file)
 
 /* --- running --- */
 
-/* Check expectations against the result. Before the run: only whether they make sense. */
-static int expects_check(const struct scenario *scenario, json_t *result, bool before, FILE *out)
+/* Before the run: what the expectations name must be there. */
+static int expects_check_names(const struct scenario *scenario, json_t *result)
 {
 	struct config_errors errors = {0};
+
+	for (uint32_t i = 0; i < scenario->expect_count; i++) {
+		const struct scenario_place *place = &scenario->expect_places[i];
+		struct expect expect;
+		char text[256];
+
+		if (expect_parse(scenario->expects[i], &expect, text, sizeof(text)) == 0 &&
+		    (expect_is_late(&expect) ||
+		     expect_evaluate(&expect, result, text, sizeof(text)) != -ENOENT))
+			continue;
+		schema_fail_mark(&errors, place->name, place->mark,
+				 "expect \"%s\": the result has no number %s", scenario->expects[i],
+				 expect.key);
+	}
+	if (errors.count == 0)
+		return STATUS_OK;
+	config_print_errors(&errors, stderr);
+	return STATUS_ERROR;
+}
+
+static int expects_check(const struct scenario *scenario, json_t *result, FILE *out)
+{
 	int status = STATUS_OK;
 
 	for (uint32_t i = 0; i < scenario->expect_count; i++) {
-		const char *text = scenario->expects[i];
 		struct expect expect;
-		char why[256], found[64];
-		int holds;
+		char text[256] = "missing";
 
-		if (expect_parse(text, &expect, why, sizeof(why)) != 0) {
-			schema_fail_mark(&errors, scenario->path, scenario->expect_marks[i],
-					 "expect \"%s\" %s", text, why);
-			continue;
-		}
-		holds = expect_evaluate(&expect, result, found, sizeof(found));
-		if (before && holds == -ENOENT && !expect_is_late(&expect))
-			schema_fail_mark(&errors, scenario->path, scenario->expect_marks[i],
-					 "expect \"%s\": the result has no number %s", text,
-					 expect.key);
-		if (before || holds == 1)
+		if (expect_parse(scenario->expects[i], &expect, text, sizeof(text)) == 0 &&
+		    expect_evaluate(&expect, result, text, sizeof(text)) == 1)
 			continue;
 		status = STATUS_EXPECT;
-		fprintf(out, "expect %s: does not hold, %s is %s\n", text, expect.key,
-			holds == 0 ? found : "missing");
+		fprintf(out, "expect %s: does not hold, %s is %s\n", scenario->expects[i],
+			expect.key, text);
 	}
-	if (errors.count == 0)
-		return status;
-	config_print_errors(&errors, stderr);
-	return STATUS_ERROR;
+	return status;
 }
 
 static int finish(const struct arguments *arguments, const struct scenario *scenario,
@@ -185,18 +201,13 @@ static int finish(const struct arguments *arguments, const struct scenario *scen
 
 	if (!arguments->quiet)
 		report_print(result, out);
-	status = expects_check(scenario, result, false, out);
+	status = expects_check(scenario, result, out);
 	if (status == STATUS_OK && scenario->expect_count != 0 && !arguments->quiet)
 		fprintf(out, "%u of %u expectations hold\n", scenario->expect_count,
 			scenario->expect_count);
 	if (arguments->json != NULL && report_write_json(result, arguments->json) != 0)
 		return STATUS_ERROR;
-	if (fflush(out) != 0) {
-		fprintf(stderr, "roceleaf-lab: can't write to standard output: %s\n",
-			strerror(errno));
-		return STATUS_ERROR;
-	}
-	return status;
+	return flush(out) == STATUS_OK ? status : STATUS_ERROR;
 }
 
 static int simulate(const struct arguments *arguments, const struct scenario *scenario,
@@ -214,7 +225,7 @@ static int simulate(const struct arguments *arguments, const struct scenario *sc
 		return STATUS_ERROR;
 	}
 	result = simulation_result(simulation);
-	status = expects_check(scenario, result, true, stderr);
+	status = expects_check_names(scenario, result);
 	json_decref(result);
 	if (status == STATUS_OK) {
 		status = simulation_run(simulation, bar ? report_progress : NULL) == 0
@@ -367,5 +378,5 @@ int main(int count, char **texts)
 	} else {
 		return usage_error("unknown command ", command);
 	}
-	return fflush(stdout) == 0 ? STATUS_OK : STATUS_ERROR;
+	return flush(stdout);
 }

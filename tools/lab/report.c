@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/lab/allocate.h"
@@ -148,15 +150,19 @@ void report_print(json_t *result, FILE *out)
 /* Everything must have reached the disk: a full one says so late. */
 static int finish(FILE *file, const char *path)
 {
-	int result = 0;
+	int error = 0;
 
-	if (ferror(file) || fflush(file) != 0 || (file != stdout && fsync(fileno(file)) != 0))
-		result = errno != 0 ? -errno : -EIO;
-	if (file != stdout && fclose(file) != 0 && result == 0)
-		result = -errno;
-	if (result != 0)
-		fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(-result));
-	return result;
+	errno = 0;
+	if (ferror(file) || fflush(file) != 0)
+		error = errno != 0 ? errno : EIO;
+	else if (file != stdout && fsync(fileno(file)) != 0 && errno != EINVAL && errno != EROFS)
+		error = errno; /* pipes and devices have nothing to be synchronised */
+	if (file != stdout && fclose(file) != 0 && error == 0)
+		error = errno;
+	if (error == 0)
+		return 0;
+	fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(error));
+	return -error;
 }
 
 static int dump(json_t *result, FILE *file)
@@ -168,36 +174,61 @@ static int dump(json_t *result, FILE *file)
 	return 0;
 }
 
+/* A device or a pipe can't be replaced: it is written to. */
+static bool is_special(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+static int write_failed(const char *path, int error)
+{
+	fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(error));
+	return -error;
+}
+
+/* Dump and close. */
+static int write_and_close(json_t *result, FILE *file, const char *path)
+{
+	int dumped = dump(result, file);
+	int finished = finish(file, path);
+
+	if (finished != 0 || dumped == 0)
+		return finished;
+	return write_failed(path, -dumped);
+}
+
+static int write_beside(json_t *result, const char *path, const char *temporary)
+{
+	FILE *file = fopen(temporary, "wxe");
+	int status;
+
+	if (file == NULL)
+		return write_failed(path, errno);
+	status = write_and_close(result, file, path);
+	if (status == 0 && rename(temporary, path) != 0)
+		status = write_failed(path, errno);
+	if (status != 0)
+		(void)unlink(temporary);
+	return status;
+}
+
 int report_write_json(json_t *result, const char *path)
 {
 	char *temporary;
 	FILE *file;
-	int status, error;
+	int status;
 
-	if (strcmp(path, "-") == 0) {
-		(void)dump(result, stdout);
-		return finish(stdout, "the result to standard output");
+	if (strcmp(path, "-") == 0)
+		return write_and_close(result, stdout, "the result to standard output");
+	if (is_special(path)) {
+		file = fopen(path, "we");
+		return file == NULL ? write_failed(path, errno)
+				    : write_and_close(result, file, path);
 	}
 	temporary = allocate_text("%s.%ld.tmp", path, (long)getpid());
-	file = fopen(temporary, "wxe");
-	if (file == NULL) {
-		status = -errno;
-		fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(-status));
-		free(temporary);
-		return status;
-	}
-	error = dump(result, file);
-	status = finish(file, path);
-	if (status == 0 && error != 0) {
-		fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(-error));
-		status = error;
-	}
-	if (status == 0 && rename(temporary, path) != 0) {
-		status = -errno;
-		fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(-status));
-	}
-	if (status != 0)
-		(void)unlink(temporary);
+	status = write_beside(result, path, temporary);
 	free(temporary);
 	return status;
 }

@@ -17,7 +17,7 @@ void report_print(json_t *result, FILE *out);
 
 /**
  * Write JSON to a file, or to stdout when path is "-". A file is written under a temporary name
- * beside it and renamed, so that there is a whole one or none.
+ * beside it and renamed, so that there is a whole one or none; a device or pipe is written to.
  * @return 0, or -errno with a message on stderr
  */
 int report_write_json(json_t *result, const char *path);

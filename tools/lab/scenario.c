@@ -9,6 +9,7 @@
 
 #include "config/schema_leaf.h"
 #include "tools/lab/allocate.h"
+#include "tools/lab/expect.h"
 
 static int build_leaf_spine(struct scenario *scenario)
 {
@@ -157,13 +158,30 @@ static void name_by_path(struct scenario *scenario, const char *path)
 		*dot = '\0';
 }
 
-static void mark_expects(struct scenario *scenario, struct schema_document *document)
+/* Whether expectations can be read at all; what they name shows when there is a result. */
+static int check_expects(struct scenario *scenario, struct schema_document *document,
+			 const char *path)
 {
-	struct schema_node *expect = schema_at(document, "expect");
+	struct schema_node *list = schema_at(document, "expect");
+	int result = 0;
 
-	scenario->expect_marks = allocate(scenario->expect_count * sizeof(struct config_mark));
-	for (uint32_t i = 0; i < scenario->expect_count; i++)
-		scenario->expect_marks[i] = schema_element(expect, i)->mark;
+	scenario->expect_places =
+		allocate(scenario->expect_count * sizeof(*scenario->expect_places));
+	for (uint32_t i = 0; i < scenario->expect_count; i++) {
+		struct schema_node *node = schema_element(list, i);
+		struct scenario_place *place = &scenario->expect_places[i];
+		struct expect expect;
+		char why[256];
+
+		place->name = allocate_text("%s", node->origin != NULL ? node->origin : path);
+		if (node->origin == NULL)
+			place->mark = node->mark;
+		if (expect_parse(scenario->expects[i], &expect, why, sizeof(why)) == 0)
+			continue;
+		schema_fail(document, node, "expect \"%s\" %s", scenario->expects[i], why);
+		result = -EINVAL;
+	}
+	return result;
 }
 
 static int check(struct scenario *scenario, struct schema_document *document, const char *path,
@@ -175,9 +193,10 @@ static int check(struct scenario *scenario, struct schema_document *document, co
 		return result;
 	if (scenario->name[0] == '\0')
 		name_by_path(scenario, path);
-	mark_expects(scenario, document);
-	result = config_classes_complete(document, schema_at(document, "leaf.classes"),
-					 &scenario->config);
+	result = check_expects(scenario, document, path);
+	if (config_classes_complete(document, schema_at(document, "leaf.classes"),
+				    &scenario->config) != 0)
+		result = -EINVAL;
 	if (scenario_build_topology(scenario, document) != 0 || result != 0)
 		return -EINVAL;
 	return scenario_build_flows(scenario, document);
@@ -233,7 +252,9 @@ void scenario_free(struct scenario *scenario)
 		return;
 	schema_memory_free(&scenario->memory);
 	topology_free(scenario->topology);
-	free(scenario->expect_marks);
+	for (uint32_t i = 0; scenario->expect_places != NULL && i < scenario->expect_count; i++)
+		free(scenario->expect_places[i].name);
+	free(scenario->expect_places);
 	free(scenario->flows);
 	free(scenario->path);
 	free(scenario);

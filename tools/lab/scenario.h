@@ -72,6 +72,12 @@ struct scenario_hosts {
 	uint32_t mtu_bytes; /* RDMA MTU: payload of a packet at most */
 };
 
+/* Where something was written: a file, or an option of the command line with mark 0. */
+struct scenario_place {
+	char *name;
+	struct config_mark mark;
+};
+
 /* One flow, with everything decided. */
 struct scenario_flow {
 	char name[CONFIG_NAME_BYTES + 16];
@@ -104,7 +110,7 @@ struct scenario {
 	uint32_t flow_count, flow_size;
 
 	char *path;
-	struct config_mark *expect_marks; /* where they stand in the file */
+	struct scenario_place *expect_places; /* where they were written */
 	struct schema_memory memory;
 };
 
