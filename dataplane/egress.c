@@ -207,7 +207,7 @@ static __rte_noinline bool staging_send(struct worker *worker, uint16_t port)
 			bytes += length[i];
 		count_port(worker, port, taken, bytes);
 		memmove(staging->packet[p], staging->packet[p] + taken,
-			(count - taken) * sizeof(staging->packet[p][0]));
+			(count - taken) * sizeof(struct rte_mbuf *));
 		staging->count[p] = (uint8_t)(count - taken);
 		if (taken < count)
 			return false;

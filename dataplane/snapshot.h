@@ -43,9 +43,9 @@ struct port_table {
 	bool link_up;             /* administrative and carrier, as control knows it */
 	uint32_t frame_bytes_max; /* MTU + FRAME_HEADER_BYTES, both directions */
 	uint64_t rate_bps;        /* of its wire clock */
-	int32_t overhead_change;  /* bytes of a frame on the wire, beyond WIRE_OVERHEAD_BYTES; the lab */
-	uint64_t run_ahead_ps;    /* how far the wire clock may run ahead of time into the device */
-	uint64_t catch_up_ps;     /* how far it may lag behind, to make good for a late poll */
+	int32_t overhead_change; /* bytes of a frame on the wire, beyond WIRE_OVERHEAD_BYTES; the lab */
+	uint64_t run_ahead_ps; /* how far the wire clock may run ahead of time into the device */
+	uint64_t catch_up_ps;  /* how far it may lag behind, to make good for a late poll */
 };
 
 struct vlan_table {
