@@ -157,6 +157,11 @@ static void cpu_burst(struct worker *worker, struct burst *burst)
 
 		if (!classify(worker, burst, i, &classifier))
 			continue;
+		if (burst->parsed[i].kind == KIND_MAC_CONTROL) {
+			/* Who may write to a TAP mustn't pause a neighbour. */
+			burst_drop(worker, burst, i, DROP_RESERVED_MAC);
+			continue;
+		}
 		if (meta.interface >= snapshot->interface_count) {
 			/* It went away in a reload while the frame was on its way. */
 			burst_drop(worker, burst, i, DROP_NO_MEMBER);
