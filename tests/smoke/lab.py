@@ -308,6 +308,10 @@ class Leaf:
         rows = json.loads(self.ctl("show", "drops", "--json", "--absolute").stdout)["drops"]
         return {(row["port"], row["reason"]): row["packets"] for row in rows}
 
+    def dropped(self, *ports):
+        """Packets dropped that came in at these ports: other hosts' kernels say things now and then."""
+        return sum(packets for (port, _), packets in self.drops().items() if port in ports)
+
     def ports(self):
         """{port: its row}."""
         rows = json.loads(self.ctl("show", "ports", "--json", "--absolute").stdout)["ports"]
