@@ -16,7 +16,7 @@
 struct memory_io;
 
 /**
- * @param frames capacity of each direction, a power of two
+ * @param frames a power of two; each direction holds one less
  * @return NULL when out of memory. Closed by port_io_close(), which frees what is in the rings.
  */
 struct memory_io *memory_io_create(uint16_t port, uint32_t frames);

@@ -91,6 +91,15 @@ static uint32_t reference_visit(uint8_t priority, struct record *order)
 	return count;
 }
 
+/* How far the device runs ahead changes times, not the order. Less than the plug lasts. */
+static void run_ahead(uint64_t run_ahead_ps)
+{
+	struct snapshot *snapshot = egress_snapshot(&f);
+
+	snapshot_port_rate(snapshot, OUT, G, run_ahead_ps, 0);
+	fixture_publish(&f, snapshot);
+}
+
 static void compare_with_reference(uint64_t seed, uint32_t weight_max, uint32_t bytes_max)
 {
 	static struct record order[DWRR_COUNT * FRAMES_MAX];
@@ -103,6 +112,7 @@ static void compare_with_reference(uint64_t seed, uint32_t weight_max, uint32_t 
 		reference[p].next = 0;
 		reference[p].count = draw(&state, 4) == 0 ? 0 : 1 + draw(&state, FRAMES_MAX);
 	}
+	run_ahead(draw(&state, 3) * 30 * PS_PER_US);
 	set_weights(weight);
 	plug();
 	for (uint8_t p = 0; p < DWRR_COUNT; p++) {
@@ -280,6 +290,33 @@ LEAF_TEST(egress, a_queue_that_was_empty_has_no_credit)
 	record_until(&f, &sent, f.now_ps + 150 * 8192 * PS_PER_NS);
 	check_shares(first, sent.count, weight, 2, 1000);
 	record_all(&f, &sent);
+}
+
+LEAF_TEST(egress, a_queue_that_ran_empty_gives_up_the_rest_of_its_turn)
+{
+	uint32_t weight[DWRR_COUNT] = {1, 100, 100, 1, 1, 1, 1};
+
+	/* Each run takes two frames of 1000 bytes: the first starts at once, the next in 8.2 us. */
+	run_ahead(20 * PS_PER_US);
+	set_weights(weight);
+	plug();
+	for (uint32_t i = 0; i < 2; i++)
+		egress_inject(&f, 1, 1000, i);
+	for (uint32_t i = 0; i < 30; i++)
+		egress_inject(&f, 2, 1000, i);
+	while (sent.count < 2) {
+		fixture_poll(&f);
+		record_now(&f, &sent);
+		f.now_ps = time_max(f.now_ps, f.due_ps);
+	}
+	cr_assert_eq(sent.count, 2);
+	cr_assert_eq(sent.record[1].priority, 1);
+	egress_inject(&f, 1, 1000, 2);
+	record_all(&f, &sent);
+	/* 100 times 128 bytes: 13 frames of queue 2 before queue 1 has its next turn. */
+	for (uint32_t i = 2; i < 15; i++)
+		cr_assert_eq(sent.record[i].priority, 2, "frame %u", i);
+	cr_assert_eq(sent.record[15].priority, 1);
 }
 
 LEAF_TEST(egress, a_sparse_queue_pays_for_its_long_frames)

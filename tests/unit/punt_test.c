@@ -146,6 +146,31 @@ LEAF_TEST(punt, without_a_cpu_port_what_is_for_the_kernel_is_dropped)
 
 /* --- policing --- */
 
+Test(punt, a_policer_passes_a_burst_and_then_its_rate)
+{
+	static const uint64_t starts[] = {0, PS_PER_S, UINT64_MAX - 10 * PS_PER_MS};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		struct policer policer = policer_of(starts[i], 2000, 500);
+		uint64_t now_ps = starts[i];
+
+		for (uint32_t k = 0; k < 500; k++)
+			cr_assert(policer_pass(&policer, now_ps), "packet %u of the burst", k);
+		cr_assert_not(policer_pass(&policer, now_ps));
+		/* 2000 a second: one each 500 us, and not a picosecond before. */
+		for (uint32_t k = 0; k < 1000; k++) {
+			now_ps += 500 * PS_PER_US - 1;
+			cr_assert_not(policer_pass(&policer, now_ps));
+			cr_assert(policer_pass(&policer, ++now_ps));
+		}
+		/* Silence fills the burst, and no more than that. */
+		now_ps += 3600 * PS_PER_S;
+		for (uint32_t k = 0; k < 500; k++)
+			cr_assert(policer_pass(&policer, now_ps));
+		cr_assert_not(policer_pass(&policer, now_ps));
+	}
+}
+
 /* A frame for each reason. */
 static void frames_of(struct frame out[PUNT_COUNT])
 {

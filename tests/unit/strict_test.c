@@ -139,6 +139,31 @@ LEAF_TEST(strict, a_shaper_alone_is_exact_to_the_picosecond)
 	check_alone(64000, 0, 64000);
 }
 
+LEAF_TEST(strict, a_shaper_runs_ahead_as_far_as_the_wire)
+{
+	const uint64_t ahead_ps = 200 * PS_PER_US;
+	struct snapshot *snapshot = egress_snapshot(&f);
+	unsigned __int128 bits_ps = 0;
+	uint64_t begin_ps;
+
+	egress_strict(snapshot, 7, 100 * M);
+	snapshot_port_rate(snapshot, OUT, G, ahead_ps, 0);
+	fixture_publish(&f, snapshot);
+	f.now_ps += PS_PER_S;
+	begin_ps = f.now_ps;
+	for (uint32_t i = 0; i < 100; i++)
+		egress_inject(&f, 7, 1000, i);
+	record_all(&f, &sent);
+	cr_assert_eq(sent.count, 100);
+	for (uint32_t i = 0; i < sent.count; i++) {
+		uint64_t shaped_ps = (uint64_t)(bits_ps / (100 * M));
+
+		cr_assert_eq(sent.record[i].at_ps - begin_ps,
+			     shaped_ps < ahead_ps ? 0 : shaped_ps - ahead_ps, "frame %u", i);
+		bits_ps += wire_bits_ps(1000);
+	}
+}
+
 /*
  * A shaped class among long frames: it may be late by the one that is on the wire, but never loses
  * rate by it, and never goes faster than its rate but to make good for that.
