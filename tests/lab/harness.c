@@ -122,11 +122,12 @@ static void tester_send(struct tester *tester, const struct rig_frame *frame)
 static uint64_t tester_run(struct node *node, uint64_t now_ps)
 {
 	struct tester *tester = (struct tester *)node;
-	const struct rig_frame *next = &tester->plan[tester->plan_next];
+	const struct rig_frame *next;
 	uint64_t start_ps = node->engine->start_ps;
 
 	if (tester->plan_next == tester->plan_count)
 		return now_ps + TIME_IDLE_PS;
+	next = &tester->plan[tester->plan_next];
 	if (!time_after(start_ps + next->time_ps, now_ps) && wire_free(tester->tx)) {
 		tester_send(tester, next++);
 		if (++tester->plan_next == tester->plan_count)

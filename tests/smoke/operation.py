@@ -186,11 +186,11 @@ def test_device_vanishes():
         call("ip", "link", "delete", "h3")
         wait_until(lambda: world.leaf.ports()["p3"]["state"] != "up", "p3 is not up any more")
         world.h1.ping("10.1.0.20")
-        before = world.leaf.dropped("p1")
+        before = world.leaf.dropped("p1", "cpu")
         tap = world.h1.tap()
         tap.send(*[Ether(src=world.h1.mac, dst="02:00:00:00:10:01") /
                    IP(src="10.1.0.10", dst="10.2.0.10") / UDP() / Raw(bytes(30))] * 20)
-        wait_until(lambda: world.leaf.dropped("p1") > before,
+        wait_until(lambda: world.leaf.dropped("p1", "cpu") > before,
                    "packets to it are counted as dropped")
         text = world.leaf.ctl("show", "events").stdout
         check("p3" in text, f"no event names p3: {text}")
