@@ -154,9 +154,7 @@ void bridge_burst(struct worker *worker, struct burst *burst)
 	struct classifier classifier = classifier_of(burst);
 	uint16_t native_vlan = classifier.port->native_vlan;
 	uint64_t router_mac = load_mac(snapshot->router_mac);
-	struct route_batch batch;
 
-	route_batch_init(&batch, burst);
 	for (uint32_t i = 0; i < burst->count; i++) {
 		const struct parsed *parsed = &burst->parsed[i];
 		const uint8_t *frame = packet_data(burst->packet[i]);
@@ -176,13 +174,10 @@ void bridge_burst(struct worker *worker, struct burst *burst)
 		fdb_learn(worker->leaf->fdb, fdb_key(frame + 6, vlan), burst->port, burst->now_ps);
 		if (load_mac(frame) != router_mac || table->interface == INTERFACE_NONE)
 			bridge_deliver(worker, burst, i, vlan, burst->port);
-		else if (likely(parsed_is_plain_ipv4(parsed)))
-			route_add_plain(worker, burst, i, &batch);
-		else if ((parsed->kind & KIND_IP_MASK) != 0)
-			route_add_other(worker, burst, i, &batch);
+		else if (likely((parsed->kind & KIND_IP_MASK) != 0))
+			route_packet(worker, burst, i);
 		else
 			bridge_to_router(worker, burst, i, table->interface);
 	}
 	classifier_end(worker, burst->port, &classifier);
-	route_batch(worker, burst, &batch);
 }

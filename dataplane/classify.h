@@ -36,6 +36,13 @@ static inline struct classifier classifier_of(const struct burst *burst)
 bool classify_other(struct worker *worker, struct burst *burst, uint32_t i,
 		    const struct port_table *port);
 
+/** Count a packet that arrived. Hot. */
+static inline void classifier_count(struct classifier *classifier, uint8_t priority,
+				    uint32_t length)
+{
+	classifier->sum[priority] += UINT64_C(1) << 32 | length;
+}
+
 /**
  * Priority of packet i, which is counted and stored. Hot.
  * @return false: longer than the port's MTU allows; it is dropped
@@ -50,7 +57,7 @@ classify(struct worker *worker, struct burst *burst, uint32_t i, struct classifi
 		burst->priority[i] = burst->snapshot->by_dscp[parsed->traffic_class >> 2];
 	else if (!classify_other(worker, burst, i, classifier->port))
 		return false;
-	classifier->sum[burst->priority[i]] += UINT64_C(1) << 32 | length;
+	classifier_count(classifier, burst->priority[i], length);
 	return true;
 }
 

@@ -15,6 +15,18 @@
 void enqueue_refuse(struct worker *worker, struct rte_mbuf *packet, uint16_t egress,
 		    struct packet_meta meta);
 
+/** The first packet of a queue: the port has to run. */
+static inline void enqueue_wake(struct worker *worker, uint16_t egress, uint8_t priority)
+{
+	struct egress_port *port = &worker->leaf->egress[egress];
+
+	port->active |= (uint8_t)(1u << priority);
+	if (!port->pending) {
+		port->pending = true;
+		port_bits_set(&worker->tx_ready, egress);
+	}
+}
+
 /**
  * Queue a packet; it isn't the caller's any more. Hot; inlined by force: a call costs a tenth of it.
  * @param meta cost_bytes is its length
@@ -22,23 +34,20 @@ void enqueue_refuse(struct worker *worker, struct rte_mbuf *packet, uint16_t egr
 static inline __attribute__((always_inline)) void
 enqueue(struct worker *worker, struct rte_mbuf *packet, uint16_t egress, struct packet_meta meta)
 {
-	const struct leaf *leaf = worker->leaf;
-	struct egress_queue *queue = leaf_queue(leaf, egress, meta.priority);
+	struct egress_queue *queue = &worker->queue_row[meta.priority][egress];
 
-	if (unlikely(!queue_admits(queue, meta.cost_bytes))) {
-		enqueue_refuse(worker, packet, egress, meta);
-		return;
-	}
+	/* A refused packet goes to its end, so what is written in it doesn't matter. */
 	packet_meta_set(packet, meta);
-	/* A port whose queue holds packets knows already when it runs next. */
-	if (queue_push(queue, worker->queue_pool, packet, meta.cost_bytes)) {
-		struct egress_port *port = &leaf->egress[egress];
-
-		port->active |= (uint8_t)(1u << meta.priority);
-		if (!port->pending) {
-			port->pending = true;
-			port_bits_set(&worker->tx_ready, egress);
-		}
+	switch (queue_offer(queue, worker->queue_pool, packet, meta.cost_bytes)) {
+	case QUEUE_REFUSED:
+		enqueue_refuse(worker, packet, egress, meta);
+		break;
+	case QUEUE_FIRST:
+		/* A port whose queue holds packets knows already when it runs next. */
+		enqueue_wake(worker, egress, meta.priority);
+		break;
+	case QUEUE_MORE:
+		break;
 	}
 }
 

@@ -84,9 +84,7 @@ enum punt_reason punt_multicast_reason(const struct parsed *parsed, const uint8_
 	return PUNT_NONE;
 }
 
-/* What comes to a routed port and isn't a plain IPv4 packet addressed to the router. */
-static __rte_noinline void routed_other(struct worker *worker, struct burst *burst, uint32_t i,
-					struct route_batch *batch)
+void forward_other(struct worker *worker, struct burst *burst, uint32_t i)
 {
 	const struct snapshot *snapshot = burst->snapshot;
 	const struct parsed *parsed = &burst->parsed[i];
@@ -105,7 +103,7 @@ static __rte_noinline void routed_other(struct worker *worker, struct burst *bur
 		burst_drop(worker, burst, i, DROP_WRONG_MAC);
 	} else if (ours) {
 		if ((parsed->kind & KIND_IP_MASK) != 0)
-			route_add_other(worker, burst, i, batch);
+			route_packet(worker, burst, i);
 		else if (parsed->kind == KIND_ARP)
 			burst_punt(worker, burst, i, PUNT_ARP, interface);
 		else
@@ -121,36 +119,12 @@ static __rte_noinline void routed_other(struct worker *worker, struct burst *bur
 	}
 }
 
-static void routed_burst(struct worker *worker, struct burst *burst)
-{
-	struct classifier classifier = classifier_of(burst);
-	/* The six bytes of an address as the upper ones of a word. */
-	const uint64_t router_mac = load_mac(burst->snapshot->router_mac) << 16;
-	struct route_batch batch;
-
-	route_batch_init(&batch, burst);
-	for (uint32_t i = 0; i < burst->count; i++) {
-		uint64_t destination = load_u64(packet_data(burst->packet[i])) << 16;
-
-		if (unlikely(!classify(worker, burst, i, &classifier)))
-			continue;
-		if (likely(destination == router_mac && parsed_is_plain_ipv4(&burst->parsed[i])))
-			route_add_plain(worker, burst, i, &batch);
-		else
-			routed_other(worker, burst, i, &batch);
-	}
-	classifier_end(worker, burst->port, &classifier);
-	route_batch(worker, burst, &batch);
-}
-
 /* From the kernel: frames to leave through an interface, and packets that waited for a neighbour. */
 static void cpu_burst(struct worker *worker, struct burst *burst)
 {
 	const struct snapshot *snapshot = burst->snapshot;
 	struct classifier classifier = classifier_of(burst);
-	struct route_batch batch;
 
-	route_batch_init(&batch, burst);
 	for (uint32_t i = 0; i < burst->count; i++) {
 		struct packet_meta meta = *packet_meta(burst->packet[i]);
 		const struct interface *interface;
@@ -169,21 +143,20 @@ static void cpu_burst(struct worker *worker, struct burst *burst)
 		}
 		interface = &snapshot->interface[meta.interface];
 		if (meta.reason == PUNT_NEIGHBOUR && (burst->parsed[i].kind & KIND_IP_MASK) != 0)
-			route_add_other(worker, burst, i, &batch);
+			route_packet(worker, burst, i);
 		else if (interface->port != PORT_NONE)
 			enqueue_parsed(worker, burst, i, interface->port);
 		else
 			bridge_deliver(worker, burst, i, interface->vlan, burst->port);
 	}
 	classifier_end(worker, burst->port, &classifier);
-	route_batch(worker, burst, &batch);
 }
 
 void forward_burst(struct worker *worker, struct burst *burst)
 {
 	switch (burst->snapshot->port[burst->port].mode) {
 	case PORT_MODE_ROUTED:
-		routed_burst(worker, burst);
+		route_burst(worker, burst);
 		break;
 	case PORT_MODE_BRIDGED:
 		bridge_burst(worker, burst);

@@ -24,6 +24,9 @@ static inline bool mac_is_reserved(uint64_t mac)
 	return (mac & UINT64_C(0xf0ffffffffff)) == UINT64_C(0x0000c28001);
 }
 
+/** Packet i, classified: any that came through a routed port, plain or not. */
+void forward_other(struct worker *worker, struct burst *burst, uint32_t i);
+
 /** Count packet i as meant for the leaf itself and free it. */
 void burst_consume(struct worker *worker, struct burst *burst, uint32_t i);
 

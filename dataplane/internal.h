@@ -48,6 +48,7 @@ struct worker {
 	struct port_bits tx_ready;
 	uint64_t sweep_ps;     /* next step of the FDB's sweep and of what goes with it */
 	uint16_t refresh_port; /* whose times come next */
+	struct egress_queue *queue_row[PRIORITY_COUNT]; /* leaf.queue, where each priority starts */
 	struct queue_pool *queue_pool;
 	struct rte_mempool *pool;
 	struct port_counters *port_counters;   /* [ports] */

@@ -61,6 +61,8 @@ static struct worker *worker_create(struct leaf *leaf, uint16_t id,
 	worker->port_counters = allocate(leaf->ports * sizeof(*worker->port_counters));
 	worker->queue_counters =
 		allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*worker->queue_counters));
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+		worker->queue_row[p] = leaf_queue(leaf, 0, p);
 	worker->queue_pool = params->queue_pool;
 	if (worker->queue_pool == NULL)
 		worker->queue_pool =

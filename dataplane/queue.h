@@ -89,22 +89,11 @@ static inline uint32_t queue_depth_bytes(const struct egress_queue *queue)
 	return atomic_load_explicit(&queue->depth_bytes, memory_order_relaxed);
 }
 
-/** True when a packet of this length may be queued. Hot. */
-static inline bool queue_admits(const struct egress_queue *queue, uint32_t bytes)
-{
-	return queue_depth_bytes(queue) + bytes <= queue->bytes_max &&
-	       queue_depth_packets(queue) < queue->packets_max;
-}
-
-/**
- * Append. Hot. Can't fail: the pool was sized for every packet there is.
- * @return true when the queue was empty
- */
-static inline bool queue_push(struct egress_queue *queue, struct queue_pool *pool,
-			      struct rte_mbuf *packet, uint32_t bytes)
+/* Append to a queue that has so many packets and bytes then. */
+static inline void queue_append(struct egress_queue *queue, struct queue_pool *pool,
+				struct rte_mbuf *packet, uint32_t packets, uint32_t bytes)
 {
 	struct rte_mbuf **slot = queue->tail;
-	uint32_t packets = queue_depth_packets(queue);
 
 	if (unlikely(queue_slot_ends(slot))) {
 		struct queue_chunk *chunk = pool->unused;
@@ -118,10 +107,40 @@ static inline bool queue_push(struct egress_queue *queue, struct queue_pool *poo
 	}
 	*slot = packet;
 	queue->tail = slot + 1;
-	atomic_store_explicit(&queue->depth_packets, packets + 1, memory_order_relaxed);
-	atomic_store_explicit(&queue->depth_bytes, queue_depth_bytes(queue) + bytes,
-			      memory_order_relaxed);
-	return packets == 0;
+	atomic_store_explicit(&queue->depth_packets, packets, memory_order_relaxed);
+	atomic_store_explicit(&queue->depth_bytes, bytes, memory_order_relaxed);
+}
+
+/**
+ * Append, whatever the limits. Can't fail: the pool was sized for every packet there is.
+ * @return true when the queue was empty
+ */
+static inline bool queue_push(struct egress_queue *queue, struct queue_pool *pool,
+			      struct rte_mbuf *packet, uint32_t bytes)
+{
+	uint32_t packets = queue_depth_packets(queue) + 1;
+
+	queue_append(queue, pool, packet, packets, queue_depth_bytes(queue) + bytes);
+	return packets == 1;
+}
+
+enum queue_answer {
+	QUEUE_REFUSED, /* at a limit: not queued */
+	QUEUE_FIRST,   /* queued; the queue was empty */
+	QUEUE_MORE,    /* queued behind others */
+};
+
+/** Append, if the limits allow it. Hot. */
+static inline enum queue_answer queue_offer(struct egress_queue *queue, struct queue_pool *pool,
+					    struct rte_mbuf *packet, uint32_t bytes)
+{
+	uint32_t packets = queue_depth_packets(queue) + 1;
+	uint32_t depth = queue_depth_bytes(queue) + bytes;
+
+	if (unlikely(depth > queue->bytes_max || packets > queue->packets_max))
+		return QUEUE_REFUSED;
+	queue_append(queue, pool, packet, packets, depth);
+	return packets == 1 ? QUEUE_FIRST : QUEUE_MORE;
 }
 
 /*

@@ -4,16 +4,32 @@
 #include <rte_byteorder.h>
 
 #include "dataplane/balance.h"
+#include "dataplane/classify.h"
 #include "dataplane/enqueue.h"
 #include "dataplane/forward.h"
 
-const uint8_t route_octet_flags[256] = {
-	[0] = ROUTE_OCTET_SOURCE_BAD | ROUTE_OCTET_DESTINATION_BAD,
-	[127] = ROUTE_OCTET_SOURCE_BAD | ROUTE_OCTET_DESTINATION_BAD,
-	[169] = ROUTE_OCTET_LINK_LOCAL,
-	[224 ... 239] = ROUTE_OCTET_SOURCE_BAD | ROUTE_OCTET_MULTICAST,
-	[240 ... 255] = ROUTE_OCTET_SOURCE_BAD | ROUTE_OCTET_DESTINATION_BAD,
+#define ETHERNET_BYTES 14
+
+/* What the first octet of an IPv4 address says (RFC 1812 5.3.7, RFC 6890). */
+#define OCTET_SOURCE_BAD      0x1u
+#define OCTET_DESTINATION_BAD 0x2u
+#define OCTET_MULTICAST       0x4u
+#define OCTET_LINK_LOCAL      0x8u /* look at the second octet too */
+
+static const uint8_t octet_flags[256] = {
+	[0] = OCTET_SOURCE_BAD | OCTET_DESTINATION_BAD,
+	[127] = OCTET_SOURCE_BAD | OCTET_DESTINATION_BAD,
+	[169] = OCTET_LINK_LOCAL,
+	[224 ... 239] = OCTET_SOURCE_BAD | OCTET_MULTICAST,
+	[240 ... 255] = OCTET_SOURCE_BAD | OCTET_DESTINATION_BAD,
 };
+
+/* Both addresses of a packet, by their first octets: 0 for nearly all. */
+static inline uint32_t octets_of(const struct parsed *parsed)
+{
+	return (uint32_t)octet_flags[(uint8_t)parsed->source] |
+	       octet_flags[(uint8_t)parsed->destination];
+}
 
 static inline bool is_link_local(uint32_t address)
 {
@@ -23,14 +39,14 @@ static inline bool is_link_local(uint32_t address)
 /* 0 when both addresses may be routed, else why not, plus one. */
 static __rte_noinline uint32_t martian4(const struct parsed *parsed)
 {
-	uint8_t source = route_octet_flags[(uint8_t)parsed->source];
-	uint8_t destination = route_octet_flags[(uint8_t)parsed->destination];
+	uint8_t source = octet_flags[(uint8_t)parsed->source];
+	uint8_t destination = octet_flags[(uint8_t)parsed->destination];
 
-	if ((source & ROUTE_OCTET_SOURCE_BAD) != 0 || is_link_local(parsed->source))
+	if ((source & OCTET_SOURCE_BAD) != 0 || is_link_local(parsed->source))
 		return DROP_MARTIAN_SOURCE + 1;
-	if ((destination & ROUTE_OCTET_MULTICAST) != 0)
+	if ((destination & OCTET_MULTICAST) != 0)
 		return DROP_MULTICAST + 1;
-	if ((destination & ROUTE_OCTET_DESTINATION_BAD) != 0 || is_link_local(parsed->destination))
+	if ((destination & OCTET_DESTINATION_BAD) != 0 || is_link_local(parsed->destination))
 		return DROP_MARTIAN_DESTINATION + 1;
 	return 0;
 }
@@ -129,160 +145,173 @@ static __rte_noinline void send_any(struct worker *worker, struct burst *burst, 
 }
 
 /*
- * The usual packet at once, plain IPv4 out of a routed port; all others with send_any(). Hot.
- * @param plain_bytes length of the frame, UINT16_MAX when it isn't plain
+ * Everything but a route with next hops.
+ * @return where to send the packet, or NULL: it is gone
  */
-static inline __attribute__((always_inline)) void forward_to(struct worker *worker,
-							     struct burst *burst, uint32_t i,
-							     const struct adjacency *adjacency,
-							     uint32_t plain_bytes)
+static __rte_noinline const struct adjacency *
+route_special(struct worker *worker, struct burst *burst, uint32_t i, const struct group *group)
 {
-	struct rte_mbuf *packet = burst->packet[i];
-	uint16_t egress = adjacency->egress;
-	struct packet_meta meta = {
-		.flags = PACKET_IPV4,
-		.l3_offset = 14,
-		.priority = burst->priority[i],
-		.cost_bytes = (uint16_t)plain_bytes,
-	};
-	uint8_t *frame = packet_data(packet);
-	uint32_t word = load_u32(frame + 14 + 8);
-
-	if (unlikely(plain_bytes > adjacency->plain_bytes_max || (uint8_t)word <= 1)) {
-		send_any(worker, burst, i, adjacency);
-		return;
-	}
-	ipv4_decrement_ttl(frame + 14, word);
-	/* Destination and source lie side by side in both. */
-	memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
-	enqueue(worker, packet, egress, meta);
-}
-
-/* Everything but a route with next hops. */
-static __rte_noinline void route_other(struct worker *worker, struct burst *burst, uint32_t i,
-				       const struct group *group)
-{
-	const struct snapshot *snapshot = burst->snapshot;
 	const struct parsed *parsed = &burst->parsed[i];
-	const struct adjacency *adjacency;
+	const struct adjacency *adjacency = NULL;
 	uint8_t address[16] = {0};
 
 	switch (group->kind) {
 	case GROUP_LOCAL:
 		burst_punt(worker, burst, i, PUNT_LOCAL, group->interface);
-		return;
+		return NULL;
+	case GROUP_ATTACHED:
+		if (parsed->kind == KIND_IPV4)
+			memcpy(address, &parsed->destination, sizeof(parsed->destination));
+		else
+			memcpy(address, packet_data(burst->packet[i]) + parsed->l3_offset + 24, 16);
+		adjacency = neighbour_find(burst->snapshot, address,
+					   parsed->kind == KIND_IPV4 ? 4 : 6, group->interface);
+		break;
 	case GROUP_VIA: /* no next hop is resolved */
+		break;
+	case GROUP_DROP:
+		burst_drop(worker, burst, i, DROP_MARTIAN_DESTINATION);
+		return NULL;
+	default:
+		burst_drop(worker, burst, i, DROP_NO_ROUTE);
+		return NULL;
+	}
+	if (unlikely(adjacency == NULL)) {
 		if (parsed->ttl <= 1)
 			burst_drop(worker, burst, i, DROP_TTL);
 		else
 			burst_punt(worker, burst, i, PUNT_NEIGHBOUR, group->interface);
-		return;
-	case GROUP_ATTACHED:
-		if (parsed->kind == KIND_IPV4) {
-			memcpy(address, &parsed->destination, sizeof(parsed->destination));
-		} else {
-			memcpy(address, packet_data(burst->packet[i]) + parsed->l3_offset + 24, 16);
-		}
-		adjacency = neighbour_find(snapshot, address, parsed->kind == KIND_IPV4 ? 4 : 6,
-					   group->interface);
-		if (likely(adjacency != NULL))
-			send_any(worker, burst, i, adjacency);
-		else if (parsed->ttl <= 1)
-			burst_drop(worker, burst, i, DROP_TTL);
-		else
-			burst_punt(worker, burst, i, PUNT_NEIGHBOUR, group->interface);
-		return;
-	case GROUP_DROP:
-		burst_drop(worker, burst, i, DROP_MARTIAN_DESTINATION);
-		return;
-	default:
-		burst_drop(worker, burst, i, DROP_NO_ROUTE);
 	}
+	return adjacency;
 }
 
-static inline __attribute__((always_inline)) void
-route_one(struct worker *worker, struct burst *burst, uint32_t i, const struct group *group,
-	  const struct adjacency *adjacency, uint32_t plain_bytes)
+/* One of a group's several next hops. */
+static inline const struct adjacency *choose(const struct burst *burst, uint32_t i,
+					     const struct group *group,
+					     const struct adjacency *first)
 {
 	const struct parsed *parsed = &burst->parsed[i];
+	const uint8_t *ip = packet_data(burst->packet[i]) + parsed->l3_offset;
 
-	adjacency += group->first;
-	if (group->count != 1) {
-		if (unlikely(group->count == 0)) {
-			route_other(worker, burst, i, group);
-			return;
-		}
-		adjacency += balance_member(
-			balance_hash(parsed, packet_data(burst->packet[i]) + parsed->l3_offset,
-				     burst->snapshot->hash_seed),
-			group->count);
-	}
-	forward_to(worker, burst, i, adjacency, plain_bytes);
+	return first +
+	       balance_member(balance_hash(parsed, ip, burst->snapshot->hash_seed), group->count);
 }
 
-static __rte_noinline void route6(struct worker *worker, struct burst *burst, uint32_t packets)
+/* Group of an IPv4 packet, or NULL: it is gone. */
+static const struct group *group_of4(struct worker *worker, struct burst *burst, uint32_t i)
 {
 	const struct snapshot *snapshot = burst->snapshot;
-
-	for (uint32_t rest = packets; rest != 0; rest &= rest - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(rest);
-		const uint8_t *ip = packet_data(burst->packet[i]) + burst->parsed[i].l3_offset;
-		uint32_t martian = martian6(ip);
-		const struct group *group;
-
-		if (unlikely(martian != 0)) {
-			burst_drop(worker, burst, i, (enum drop_reason)(martian - 1));
-			continue;
-		}
-		if (unlikely(address6_is_link_local(ip + 24))) {
-			/* Never leaves its link: it is for us, or for nobody here. */
-			uint16_t interface = ingress_interface(burst, i);
-
-			if (interface != INTERFACE_NONE)
-				burst_punt(worker, burst, i, PUNT_LOCAL, interface);
-			else
-				burst_drop(worker, burst, i, DROP_MARTIAN_DESTINATION);
-			continue;
-		}
-		group = &snapshot->group[fib_find6(snapshot->fib[0], ip + 24)];
-		/* To us it may speak with its link-local address, to others not (RFC 4291 2.5.6). */
-		if (unlikely(address6_is_link_local(ip + 8)) && group->kind != GROUP_LOCAL)
-			burst_drop(worker, burst, i, DROP_MARTIAN_SOURCE);
-		else
-			route_one(worker, burst, i, group, snapshot->adjacency, UINT16_MAX);
-	}
-}
-
-void route_add_other(struct worker *worker, struct burst *burst, uint32_t i,
-		     struct route_batch *batch)
-{
 	const struct parsed *parsed = &burst->parsed[i];
-	uint32_t martian;
+	uint32_t martian = octets_of(parsed) != 0 ? martian4(parsed) : 0;
 
-	if (parsed->kind == KIND_IPV6) {
-		batch->six |= UINT32_C(1) << i;
-		return;
-	}
-	martian = martian4(parsed);
 	if (martian != 0) {
 		burst_drop(worker, burst, i, (enum drop_reason)(martian - 1));
-		return;
+		return NULL;
 	}
-	batch->group[batch->count] = fib_find4(batch->fib, rte_be_to_cpu_32(parsed->destination));
-	batch->plain_bytes[batch->count] =
-		parsed_is_plain_ipv4(parsed) ? parsed->length : UINT16_MAX;
-	batch->index[batch->count++] = (uint8_t)i;
+	return &snapshot->group[fib_find4(snapshot->fib[0], rte_be_to_cpu_32(parsed->destination))];
 }
 
-void route_batch(struct worker *worker, struct burst *burst, const struct route_batch *batch)
+/* Group of an IPv6 packet, or NULL: it is gone. */
+static const struct group *group_of6(struct worker *worker, struct burst *burst, uint32_t i)
 {
-	const struct group *const groups = burst->snapshot->group;
-	const struct adjacency *const adjacency = burst->snapshot->adjacency;
-	const uint32_t count = batch->count;
+	const struct snapshot *snapshot = burst->snapshot;
+	const uint8_t *ip = packet_data(burst->packet[i]) + burst->parsed[i].l3_offset;
+	uint32_t martian = martian6(ip);
+	const struct group *group;
 
-	for (uint32_t k = 0; k < count; k++)
-		route_one(worker, burst, batch->index[k], &groups[batch->group[k]], adjacency,
-			  batch->plain_bytes[k]);
-	if (unlikely(batch->six != 0))
-		route6(worker, burst, batch->six);
+	if (unlikely(martian != 0)) {
+		burst_drop(worker, burst, i, (enum drop_reason)(martian - 1));
+		return NULL;
+	}
+	if (unlikely(address6_is_link_local(ip + 24))) {
+		/* Never leaves its link: it is for us, or for nobody here. */
+		uint16_t interface = ingress_interface(burst, i);
+
+		if (interface != INTERFACE_NONE)
+			burst_punt(worker, burst, i, PUNT_LOCAL, interface);
+		else
+			burst_drop(worker, burst, i, DROP_MARTIAN_DESTINATION);
+		return NULL;
+	}
+	group = &snapshot->group[fib_find6(snapshot->fib[0], ip + 24)];
+	/* To us it may speak with its link-local address, to others not (RFC 4291 2.5.6). */
+	if (unlikely(address6_is_link_local(ip + 8)) && group->kind != GROUP_LOCAL) {
+		burst_drop(worker, burst, i, DROP_MARTIAN_SOURCE);
+		return NULL;
+	}
+	return group;
+}
+
+void route_packet(struct worker *worker, struct burst *burst, uint32_t i)
+{
+	const struct group *group = burst->parsed[i].kind == KIND_IPV4
+					    ? group_of4(worker, burst, i)
+					    : group_of6(worker, burst, i);
+	const struct adjacency *adjacency;
+
+	if (group == NULL)
+		return;
+	adjacency = &burst->snapshot->adjacency[group->first];
+	if (group->count == 0)
+		adjacency = route_special(worker, burst, i, group);
+	else if (group->count != 1)
+		adjacency = choose(burst, i, group, adjacency);
+	if (adjacency != NULL)
+		send_any(worker, burst, i, adjacency);
+}
+
+void route_burst(struct worker *worker, struct burst *burst)
+{
+	const struct snapshot *const snapshot = burst->snapshot;
+	/* The six bytes of an address as the upper ones of a word. */
+	const uint64_t router_mac = load_mac(snapshot->router_mac) << 16;
+	struct classifier classifier = classifier_of(burst);
+
+	for (uint32_t i = 0; i < burst->count; i++) {
+		const struct parsed *parsed = &burst->parsed[i];
+		struct rte_mbuf *packet = burst->packet[i];
+		uint8_t *frame = packet_data(packet);
+		uint32_t length = parsed->length, word;
+		const struct adjacency *adjacency;
+		const struct group *group;
+		uint8_t priority;
+
+		if (unlikely(!parsed_is_plain_ipv4(parsed) || load_u64(frame) << 16 != router_mac ||
+			     length > classifier.length_max || octets_of(parsed) != 0)) {
+			if (classify(worker, burst, i, &classifier))
+				forward_other(worker, burst, i);
+			continue;
+		}
+		priority = snapshot->by_dscp[parsed->traffic_class >> 2];
+		classifier_count(&classifier, priority, length);
+		group = &snapshot->group[fib_find4(snapshot->fib[0],
+						   rte_be_to_cpu_32(parsed->destination))];
+		adjacency = &snapshot->adjacency[group->first];
+		if (group->count != 1) {
+			if (group->count != 0) {
+				adjacency = choose(burst, i, group, adjacency);
+			} else {
+				burst->priority[i] = priority;
+				adjacency = route_special(worker, burst, i, group);
+				if (adjacency == NULL)
+					continue;
+			}
+		}
+		word = load_u32(frame + ETHERNET_BYTES + 8);
+		if (unlikely(length > adjacency->plain_bytes_max || (uint8_t)word <= 1)) {
+			burst->priority[i] = priority;
+			send_any(worker, burst, i, adjacency);
+			continue;
+		}
+		ipv4_decrement_ttl(frame + ETHERNET_BYTES, word);
+		memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
+		enqueue(worker, packet, adjacency->egress,
+			(struct packet_meta){
+				.flags = PACKET_IPV4,
+				.l3_offset = ETHERNET_BYTES,
+				.priority = priority,
+				.cost_bytes = (uint16_t)length,
+			});
+	}
+	classifier_end(worker, burst->port, &classifier);
 }
