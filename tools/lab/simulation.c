@@ -68,7 +68,7 @@ static uint64_t sampler_run(struct node *node, uint64_t now_ps)
 	struct sampler *sampler = (struct sampler *)node;
 
 	sampler_sample(sampler);
-	if (sampler->taken == SIMULATION_SAMPLES)
+	if (sampler->taken == sampler->samples)
 		return now_ps + TIME_IDLE_PS;
 	return sampler_due_ps(sampler, sampler->taken);
 }
@@ -95,7 +95,11 @@ struct simulation *simulation_create(const struct scenario *scenario, struct rte
 	sampler->seed = scenario->seed;
 	sampler->depth_bytes =
 		allocate(2 * (size_t)scenario->topology->link_count * sizeof(uint64_t));
-	sampler->part_ps = scenario->duration_ps / SIMULATION_SAMPLES;
+	sampler->samples = scenario->duration_ps / SIMULATION_SAMPLE_PS;
+	if (sampler->samples > SIMULATION_SAMPLES_MAX)
+		sampler->samples = SIMULATION_SAMPLES_MAX;
+	if (sampler->samples != 0)
+		sampler->part_ps = scenario->duration_ps / sampler->samples;
 	for (uint32_t i = 0; i < scenario->flow_count; i++)
 		sampler->priorities |= 1u << scenario->flows[i].priority;
 	for (uint32_t i = 0; i < scenario->config.class_count; i++) {
@@ -105,7 +109,7 @@ struct simulation *simulation_create(const struct scenario *scenario, struct rte
 			sampler->shaped |= class->max_rate_bps != 0 || class->max_rate_ppm != 0;
 	}
 	engine_add(simulation->fabric->engine, &sampler->node, &sampler_ops);
-	if (sampler->part_ps != 0)
+	if (sampler->samples != 0)
 		engine_wake(simulation->fabric->engine, &sampler->node, sampler_due_ps(sampler, 0));
 	return simulation;
 }

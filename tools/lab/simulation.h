@@ -16,10 +16,11 @@
 #include "tools/lab/scenario.h"
 
 /*
- * Mean queue depths come from this many samples, one at a random time in each of as many equal parts
- * of the run, so that traffic with a period doesn't fool them.
+ * Mean queue depths come from samples, one at a random time in each of as many equal parts of the
+ * run, so that traffic with a period doesn't fool them: one a microsecond, but at most 1000.
  */
-#define SIMULATION_SAMPLES 1000
+#define SIMULATION_SAMPLE_PS   PS_PER_US
+#define SIMULATION_SAMPLES_MAX 1000
 
 struct sampler {
 	struct node node;
@@ -28,6 +29,7 @@ struct sampler {
 	uint32_t priorities; /* bit p: a flow sends in priority p */
 	bool shaped;         /* one of them has a shaper */
 	uint64_t part_ps;
+	uint64_t samples; /* in all */
 	uint64_t taken;
 	uint64_t *depth_bytes; /* sum over samples, by wire */
 };
