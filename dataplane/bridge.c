@@ -35,18 +35,11 @@ void bridge_send(struct worker *worker, struct burst *burst, uint32_t i, uint16_
 static void flood_copy(struct worker *worker, struct burst *burst, uint32_t i, uint16_t vlan,
 		       const struct vlan_table *table, uint16_t egress)
 {
-	struct port_counters *counters = &worker->port_counters[burst->port];
-	struct rte_mbuf *copy = packet_copy(burst->packet[i], worker->pool);
+	struct rte_mbuf *copy = burst_copy(worker, burst, i);
 	struct parsed parsed = burst->parsed[i];
 
-	/* A copy that can't be made is a packet that was to exist: counted on both sides. */
-	if (copy == NULL) {
-		counter_add(&counters->copied, 1);
-		counter_add(&counters->drop[DROP_NO_BUFFER], 1);
+	if (copy == NULL)
 		return;
-	}
-	counter_add(&counters->copied, 1);
-	copy->port = burst->port;
 	if (frame_tag(copy, &parsed, port_bits_test(&table->tagged, egress), vlan,
 		      burst->priority[i]) != 0) {
 		packet_drop(worker, copy, DROP_NO_BUFFER);

@@ -55,18 +55,31 @@ void burst_punt(struct worker *worker, struct burst *burst, uint32_t i, enum pun
 	     interface);
 }
 
+struct rte_mbuf *burst_copy(struct worker *worker, struct burst *burst, uint32_t i)
+{
+	struct port_counters *counters = &worker->port_counters[burst->port];
+	struct rte_mbuf *copy = packet_copy(burst->packet[i], worker->pool);
+
+	counter_add(&counters->copied, 1);
+	if (copy == NULL)
+		counter_add(&counters->drop[DROP_NO_BUFFER], 1);
+	return copy;
+}
+
 void burst_punt_copy(struct worker *worker, struct burst *burst, uint32_t i,
 		     enum punt_reason reason, uint16_t interface)
 {
+	struct port_counters *counters = &worker->port_counters[burst->port];
 	struct rte_mbuf *copy;
 
-	if (!policer_pass(&worker->punt_policer[reason], burst->now_ps))
+	if (!policer_pass(&worker->punt_policer[reason], burst->now_ps)) {
+		counter_add(&counters->copied, 1);
+		counter_add(&counters->drop[DROP_PUNT_POLICED], 1);
 		return;
-	copy = packet_copy(burst->packet[i], worker->pool);
-	if (copy == NULL)
-		return;
-	counter_add(&worker->port_counters[burst->port].copied, 1);
-	punt(worker, burst, copy, burst->parsed[i], burst->priority[i], reason, interface);
+	}
+	copy = burst_copy(worker, burst, i);
+	if (copy != NULL)
+		punt(worker, burst, copy, burst->parsed[i], burst->priority[i], reason, interface);
 }
 
 enum punt_reason punt_multicast_reason(const struct parsed *parsed, const uint8_t *frame)

@@ -30,7 +30,13 @@ void forward_other(struct worker *worker, struct burst *burst, uint32_t i);
 /** Count packet i as meant for the leaf itself and free it. */
 void burst_consume(struct worker *worker, struct burst *burst, uint32_t i);
 
-/** A copy of packet i for the kernel; none when policed or out of buffers (nothing is lost then). */
+/**
+ * A copy of packet i, counted. One that can't be made is a packet that was to exist: counted on both
+ * sides, as copied and as NO_BUFFER. @return NULL then
+ */
+struct rte_mbuf *burst_copy(struct worker *worker, struct burst *burst, uint32_t i);
+
+/** A copy of packet i for the kernel; beyond the rate of its reason counted as PUNT_POLICED. */
 void burst_punt_copy(struct worker *worker, struct burst *burst, uint32_t i,
 		     enum punt_reason reason, uint16_t interface);
 

@@ -172,12 +172,16 @@ static struct snapshot *random_snapshot(void)
 	return snapshot;
 }
 
-/* The same with links, rates or classes changed. */
+/* The same with links, rates or classes changed, or all of it. */
 static struct snapshot *changed_snapshot(void)
 {
-	struct snapshot *snapshot = snapshot_copy(world.f.snapshot);
+	struct snapshot *snapshot;
 	uint16_t port = (uint16_t)pick(world.f.port_count);
 
+	/* Another configuration: what is queued, learned and on its way meets it. */
+	if (chance(4))
+		return random_snapshot();
+	snapshot = snapshot_copy(world.f.snapshot);
 	switch (pick(4)) {
 	case 0:
 		snapshot->port[port].link_up = !snapshot->port[port].link_up;

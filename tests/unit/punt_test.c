@@ -240,6 +240,23 @@ LEAF_TEST(punt, each_reason_has_a_rate_of_its_own)
 	}
 }
 
+LEAF_TEST(punt, copies_beyond_the_rate_are_counted)
+{
+	static struct frame frame[PUNT_COUNT];
+
+	/* In a VLAN the frame itself goes on; that the kernel didn't get it must be seen. */
+	frames_of(frame);
+	for (uint32_t i = 0; i < 600; i++) {
+		fixture_inject(&f, ACCESS, &frame[PUNT_ARP]);
+		fixture_poll(&f);
+	}
+	cr_assert_eq(drops_of(&f, DROP_PUNT_POLICED), 100, "all at one time: 500 pass");
+	fixture_settle(&f);
+	cr_assert_eq(fixture_discard(&f, f.cpu), 500);
+	cr_assert_eq(fixture_discard(&f, TRUNK), 600);
+	cr_assert_eq(drops_total(&f), 100);
+}
+
 LEAF_TEST(punt, a_flood_of_one_reason_leaves_the_others_alone)
 {
 	static struct frame frame[PUNT_COUNT];
