@@ -30,14 +30,9 @@ static int descriptor(struct port_io *io, uint16_t queue)
 static int link_state(struct port_io *io, struct port_io_link *link)
 {
 	struct packet_mmap *port = packet_mmap_of(io);
-	int mtu_bytes = netdev_mtu(&port->netdev);
 
 	/* Others may change the MTU at any time; slots are of the size they were opened with. */
-	if (mtu_bytes > 0)
-		atomic_store_explicit(
-			&port->tx_mtu_bytes,
-			RTE_MIN((uint32_t)mtu_bytes, port->frame_bytes_max - FRAME_HEADER_BYTES),
-			memory_order_relaxed);
+	packet_tx_mtu_refresh(port);
 	return netdev_link(&port->netdev, link);
 }
 
