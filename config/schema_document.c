@@ -300,12 +300,7 @@ static struct schema_node *append_mapping(struct schema_document *document,
 	node->parent = parent;
 	if (node->key == NULL)
 		return NULL;
-	if (parent->last != NULL)
-		parent->last->next = node;
-	else
-		parent->first = node;
-	parent->last = node;
-	parent->child_count++;
+	schema_node_append(parent, node);
 	return node;
 }
 

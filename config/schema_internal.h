@@ -21,6 +21,17 @@ struct schema_quoted {
 };
 struct schema_quoted schema_quote(const char *text);
 
+/** Make a node the last child of its parent. */
+static inline void schema_node_append(struct schema_node *parent, struct schema_node *node)
+{
+	if (parent->last != NULL)
+		parent->last->next = node;
+	else
+		parent->first = node;
+	parent->last = node;
+	parent->child_count++;
+}
+
 /** @return a copy in memory, or NULL when there is none */
 char *schema_memory_copy(struct schema_memory *memory, const char *text, size_t size);
 

@@ -55,12 +55,7 @@ static int builder_append(struct builder *builder, struct schema_node *node)
 		node->key_mark = builder->key_mark;
 		builder->key = NULL;
 	}
-	if (parent->last != NULL)
-		parent->last->next = node;
-	else
-		parent->first = node;
-	parent->last = node;
-	parent->child_count++;
+	schema_node_append(parent, node);
 	return 0;
 }
 
