@@ -2,6 +2,7 @@
 #include "tests/unit/parse_reference.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 static uint32_t u16(const uint8_t *p)
@@ -212,4 +213,19 @@ const char *facts_differ(const struct facts *a, const struct facts *b)
 	COMPARE(psn);
 #undef COMPARE
 	return NULL;
+}
+
+struct facts facts_parse(const uint8_t *bytes, uint32_t size, uint32_t length)
+{
+	uint8_t *copy = malloc(size == 0 ? 1 : size);
+	struct parsed parsed;
+	bool sound;
+
+	if (copy == NULL)
+		abort();
+	memcpy(copy, bytes, size);
+	memset(&parsed, 0xa5, sizeof(parsed));
+	sound = parse_frame(copy, size, length, &parsed);
+	free(copy);
+	return facts_of(&parsed, sound);
 }
