@@ -202,8 +202,8 @@ static void fill_limits(struct snapshot *snapshot, const struct apply_state *sta
 {
 	uint64_t rate_bps = 0, bytes, least;
 	uint32_t frame_bytes = 0;
-	uint32_t ports = snapshot->port_count;
-	uint32_t packets = state->packets_max / (2 * ports);
+	uint16_t ports = snapshot->port_count;
+	uint32_t packets = state->packets_max / (2u * ports);
 
 	for (uint16_t i = 0; i < ports; i++) {
 		if (snapshot->port[i].rate_bps > rate_bps)
@@ -211,10 +211,10 @@ static void fill_limits(struct snapshot *snapshot, const struct apply_state *sta
 		if (snapshot->port[i].frame_bytes_max > frame_bytes)
 			frame_bytes = snapshot->port[i].frame_bytes_max;
 	}
-	bytes = rate_bps / (8 * 1000) * QUEUE_TIME_MS;
+	bytes = rate_bps / UINT64_C(8000) * QUEUE_TIME_MS;
 	if (bytes > (uint64_t)(state->packets_max / ports) * frame_bytes)
 		bytes = (uint64_t)(state->packets_max / ports) * frame_bytes;
-	least = QUEUE_FRAMES_MIN * frame_bytes;
+	least = (uint64_t)QUEUE_FRAMES_MIN * frame_bytes;
 	if (least < QUEUE_BYTES_MIN)
 		least = QUEUE_BYTES_MIN;
 	if (bytes < least)

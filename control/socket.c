@@ -177,8 +177,8 @@ struct control_socket *socket_open(const char *path, struct loop *loop, socket_h
 	control->loop = loop;
 	control->handler = handler;
 	control->context = context;
-	strcpy(control->path, path);
-	strcpy(address.sun_path, path);
+	memcpy(control->path, path, strlen(path) + 1);
+	memcpy(address.sun_path, path, strlen(path) + 1);
 	for (unsigned i = 0; i < SOCKET_CLIENTS; i++) {
 		control->client[i].owner = control;
 		control->client[i].source.fd = -1;

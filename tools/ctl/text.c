@@ -10,6 +10,7 @@ int ctl_fail(struct ctl_error *error, int number, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): started in the line above */
 	vsnprintf(error->text, sizeof(error->text), format, arguments);
 	va_end(arguments);
 	return -number;

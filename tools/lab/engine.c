@@ -102,7 +102,8 @@ static void heap_add(struct engine_heap *heap, struct engine_event *event)
 {
 	if (heap->count == heap->size) {
 		heap->size = heap->size == 0 ? 64 : 2 * heap->size;
-		heap->event = allocate_resize(heap->event, heap->size * sizeof(heap->event[0]));
+		heap->event =
+			allocate_resize(heap->event, heap->size * sizeof(struct engine_event *));
 	}
 	event->place = ENGINE_HEAP;
 	heap_up(heap, heap->count++, event);

@@ -68,7 +68,7 @@ uint64_t fabric_table_bytes(const struct scenario *scenario)
 	uint64_t routes = (uint64_t)topology->switch_count * 1000;
 
 	for (uint32_t i = 0; i < topology->switch_count; i++)
-		routes += topology->nodes[topology->switches[i]].link_count * 2;
+		routes += topology->nodes[topology->switches[i]].link_count * UINT64_C(2);
 	/* Two tries of small nodes per switch, each in a mempool. */
 	return routes * 2 * 200 + (uint64_t)topology->switch_count * (1 << 19);
 }
@@ -146,7 +146,7 @@ static int create_link(struct fabric *fabric, uint32_t index)
 {
 	const struct topology *topology = fabric->scenario->topology;
 	const struct topology_link *link = &topology->links[index];
-	struct wire *wire = &fabric->wires[2 * index];
+	struct wire *wire = &fabric->wires[(size_t)2 * index];
 	struct link_params params = {
 		.rate_bps = link->rate_bps,
 		.delay_ps = link->delay_ps,
@@ -273,7 +273,7 @@ struct fabric *fabric_create(const struct scenario *scenario, struct rte_mempool
 	fabric->scenario = scenario;
 	fabric->pool = pool;
 	fabric->engine = engine_create(options->start_ps);
-	fabric->switches = allocate(topology->switch_count * sizeof(*fabric->switches));
+	fabric->switches = allocate(topology->switch_count * sizeof(struct switch_node *));
 	fabric->hosts = allocate(topology->host_count * sizeof(*fabric->hosts));
 	fabric->wires = allocate(2 * (size_t)topology->link_count * sizeof(*fabric->wires));
 	result = build(fabric, options);

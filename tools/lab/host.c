@@ -49,7 +49,7 @@ static void due_add(struct host *host, struct flow *flow)
 
 	if (host->due_count > host->due_size) {
 		host->due_size = host->due_size == 0 ? 4 : 2 * host->due_size;
-		host->due = allocate_resize(host->due, host->due_size * sizeof(host->due[0]));
+		host->due = allocate_resize(host->due, host->due_size * sizeof(struct flow *));
 	}
 	while (index > 0 && flow_before(flow, host->due[(index - 1) / 2])) {
 		host->due[index] = host->due[(index - 1) / 2];

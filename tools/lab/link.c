@@ -41,7 +41,7 @@ void wire_fini(struct wire *wire)
 static __rte_noinline void wire_grow(struct wire *wire)
 {
 	uint32_t size = wire->mask + 1;
-	struct wire_frame *frames = allocate(2 * size * sizeof(*frames));
+	struct wire_frame *frames = allocate((size_t)2 * size * sizeof(*frames));
 
 	for (uint32_t i = 0; i < size; i++)
 		frames[i] = wire->frames[(wire->head + i) & wire->mask];

@@ -119,7 +119,7 @@ static void flows_result(const struct simulation *simulation, json_t *result)
 
 		flow_figures(simulation, flow, &figures);
 		json_array_append_new(flows, flow_result(simulation, flow, &figures));
-		if (!flow->finished)
+		if (!flow->finished || figures.ideal_ps == 0)
 			continue;
 		slowdown[finished] =
 			(uint64_t)((unsigned __int128)figures.fct_ps * PPM / figures.ideal_ps);
@@ -221,10 +221,8 @@ json_t *simulation_result(const struct simulation *simulation)
 		    (fabric->engine->now_ps - fabric->engine->start_ps) / PS_PER_NS);
 	set_integer(result, "events", fabric->engine->events);
 	set_integer(result, "packet_hops", fabric_packet_hops(fabric));
-	json_object_set_new(result, "wall_seconds",
-			    json_real((double)(simulation->wall_ns / 1000) / PPM));
-	json_object_set_new(result, "cpu_seconds",
-			    json_real((double)(simulation->cpu_ns / 1000) / PPM));
+	json_object_set_new(result, "wall_seconds", json_real((double)simulation->wall_ns / 1e9));
+	json_object_set_new(result, "cpu_seconds", json_real((double)simulation->cpu_ns / 1e9));
 	drops_result(simulation, result);
 	for (size_t i = 0; i < PERCENTILES; i++)
 		set_integer(latency, percentiles[i].key,

@@ -226,7 +226,7 @@ static const struct schema_table hosts_table = {"hosts", hosts_rows, .help = "Al
 	{                                                                                \
 		"jitter", SCHEMA_TIME, SCHEMA_FIELD(struct scenario_traffic, jitter_ps), \
 			SCHEMA_GIVEN(struct scenario_traffic, jitter_given),             \
-			.max = PS_PER_S, .fallback_help = default_,                      \
+			.max = PS_PER_S, .fallback_help = (default_),                    \
 			.help = "Each flow begins later by a random time below this."    \
 	}
 
