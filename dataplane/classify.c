@@ -41,17 +41,16 @@ bool classify_other(struct worker *worker, struct burst *burst, uint32_t i,
 
 void classifier_end(struct worker *worker, uint16_t port, const struct classifier *classifier)
 {
-	uint64_t total = 0;
+	uint32_t total = 0;
 
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
-		uint64_t sum = classifier->sum[p];
 		struct queue_counters *counters = worker_queue_counters(worker, port, p);
 
-		if (sum == 0)
+		if (classifier->arrived[p].packets == 0)
 			continue;
-		counter_add(&counters->rx_packets, sum >> 32);
-		counter_add(&counters->rx_bytes, (uint32_t)sum);
-		total += sum;
+		counter_add(&counters->rx_packets, classifier->arrived[p].packets);
+		counter_add(&counters->rx_bytes, classifier->arrived[p].bytes);
+		total += classifier->arrived[p].bytes;
 	}
-	counter_add(&worker->port_counters[port].rx_bytes, (uint32_t)total);
+	counter_add(&worker->port_counters[port].rx_bytes, total);
 }

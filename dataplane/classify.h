@@ -16,8 +16,10 @@
 /* Of one burst. */
 struct classifier {
 	const struct port_table *port;
-	uint32_t length_max;          /* longest IP packet that goes by its DSCP alone */
-	uint64_t sum[PRIORITY_COUNT]; /* packets << 32 | bytes that arrived */
+	uint32_t length_max; /* longest IP packet that goes by its DSCP alone */
+	struct {
+		uint32_t packets, bytes;
+	} arrived[PRIORITY_COUNT];
 };
 
 /** Start of a burst. */
@@ -40,7 +42,8 @@ bool classify_other(struct worker *worker, struct burst *burst, uint32_t i,
 static inline void classifier_count(struct classifier *classifier, uint8_t priority,
 				    uint32_t length)
 {
-	classifier->sum[priority] += UINT64_C(1) << 32 | length;
+	classifier->arrived[priority].packets++;
+	classifier->arrived[priority].bytes += length;
 }
 
 /**

@@ -127,11 +127,10 @@ static void flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
 	staging->count[priority] = 0;
 	if (queue_depth_packets(queue) != 0) {
 		struct queue_reader reader = queue_read(queue);
-		uint32_t bytes = queue_depth_bytes(queue);
 
 		while (reader.left != 0)
 			packet_drop(worker, queue_read_next(&reader, worker->queue_pool), reason);
-		queue_read_end(queue, &reader, bytes);
+		queue_read_end(queue, &reader, 0);
 	}
 	queue->deficit_bytes = 0;
 }
@@ -237,11 +236,11 @@ static __rte_noinline void dwrr_skip_rounds(const struct leaf *leaf, uint16_t po
 }
 
 /* The queue whose turn it is, among the ready ones without strict priority (not empty). */
-static inline uint32_t dwrr_pick(const struct leaf *leaf, struct egress_port *egress, uint16_t port,
-				 uint32_t ready)
+static inline uint32_t dwrr_pick(const struct worker *worker, struct egress_port *egress,
+				 uint16_t port, uint32_t ready)
 {
 	uint32_t current = egress->current;
-	struct egress_queue *queue = leaf_queue(leaf, port, current);
+	struct egress_queue *queue = &worker->queue_row[current][port];
 
 	if (queue->deficit_bytes > 0) {
 		if ((ready >> current & 1) != 0)
@@ -253,12 +252,12 @@ static inline uint32_t dwrr_pick(const struct leaf *leaf, struct egress_port *eg
 		uint32_t turned = (ready | ready << PRIORITY_COUNT) >> (current + 1);
 
 		current = (current + 1 + (uint32_t)__builtin_ctz(turned)) % PRIORITY_COUNT;
-		queue = leaf_queue(leaf, port, current);
+		queue = &worker->queue_row[current][port];
 		queue->deficit_bytes += (int32_t)queue->quantum_bytes;
 		if (queue->deficit_bytes > 0)
 			break;
 		if (unlikely(visits == DWRR_VISITS_MAX)) {
-			dwrr_skip_rounds(leaf, port, ready);
+			dwrr_skip_rounds(worker->leaf, port, ready);
 			visits = 0;
 		}
 	}
@@ -325,7 +324,7 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, 
 					   run->now_ps, run->limit_ps);
 	} while (reader.left != 0 && deficit > 0 && count != BURST_COUNT_MAX &&
 		 !time_after(run->free_ps, run->limit_ps) && !held);
-	queue_read_end(queue, &reader, bytes);
+	queue_read_end(queue, &reader, queue_depth_bytes(queue) - bytes);
 	if (reader.left == 0)
 		egress->active &= (uint8_t) ~(1u << priority);
 	if (!strict)
@@ -336,11 +335,12 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, 
 }
 
 /* The same; a short queue goes at once, without a look at its packets. Hot. */
-static inline __attribute__((always_inline)) void
-serve(struct worker *worker, uint16_t port, uint32_t priority, bool strict, struct run *run)
+static inline __attribute__((always_inline)) void serve(struct worker *worker,
+							struct egress_port *egress, uint16_t port,
+							uint32_t priority, bool strict,
+							struct run *run)
 {
-	struct egress_port *egress = &worker->leaf->egress[port];
-	struct egress_queue *queue = leaf_queue(worker->leaf, port, priority);
+	struct egress_queue *queue = &worker->queue_row[priority][port];
 	uint32_t packets = queue_depth_packets(queue);
 	uint32_t bytes = queue_depth_bytes(queue);
 	struct wire_rate rate = run->rate;
@@ -386,8 +386,7 @@ static uint64_t next_run(struct egress_port *egress, const struct run *run)
 
 bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *due_ps)
 {
-	const struct leaf *leaf = worker->leaf;
-	struct egress_port *egress = &leaf->egress[port];
+	struct egress_port *egress = &worker->leaf->egress[port];
 	struct run run;
 	bool waited;
 
@@ -412,9 +411,11 @@ bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t 
 		if (ready == 0)
 			break;
 		if (strict != 0)
-			serve(worker, port, 31u - (uint32_t)__builtin_clz(strict), true, &run);
+			serve(worker, egress, port, 31u - (uint32_t)__builtin_clz(strict), true,
+			      &run);
 		else
-			serve(worker, port, dwrr_pick(leaf, egress, port, ready), false, &run);
+			serve(worker, egress, port, dwrr_pick(worker, egress, port, ready), false,
+			      &run);
 	}
 	if (run.count != 0) {
 		uint32_t taken;

@@ -11,9 +11,8 @@
 
 #include "dataplane/internal.h"
 
-/** Count and drop what a queue doesn't admit. Cold. */
-void enqueue_refuse(struct worker *worker, struct rte_mbuf *packet, uint16_t egress,
-		    struct packet_meta meta);
+/** Count and drop what a queue doesn't admit, its metadata set. Cold. */
+void enqueue_refuse(struct worker *worker, struct rte_mbuf *packet, uint16_t egress);
 
 /** The first packet of a queue: the port has to run. */
 static inline void enqueue_wake(struct worker *worker, uint16_t egress, uint8_t priority)
@@ -40,7 +39,7 @@ enqueue(struct worker *worker, struct rte_mbuf *packet, uint16_t egress, struct 
 	packet_meta_set(packet, meta);
 	switch (queue_offer(queue, worker->queue_pool, packet, meta.cost_bytes)) {
 	case QUEUE_REFUSED:
-		enqueue_refuse(worker, packet, egress, meta);
+		enqueue_refuse(worker, packet, egress);
 		break;
 	case QUEUE_FIRST:
 		/* A port whose queue holds packets knows already when it runs next. */

@@ -83,9 +83,8 @@ int fib_delete(struct fib *fib, uint8_t family, const uint8_t *address, uint8_t 
 uint32_t fib_node_count(const struct fib *fib, uint8_t family);
 
 /** Hot. Group of an IPv4 destination (host byte order), FIB_NO_ROUTE when there is none. */
-static inline uint32_t fib_find4(const struct fib *fib, uint32_t destination)
+static inline uint32_t fib_trie_find4(const struct fib_trie *trie, uint32_t destination)
 {
-	const struct fib_trie *trie = &fib->v4;
 	uint32_t entry = trie->root[destination >> trie->root_shift];
 	uint32_t shift = trie->root_shift;
 
@@ -94,6 +93,11 @@ static inline uint32_t fib_find4(const struct fib *fib, uint32_t destination)
 		entry = trie->node[entry & FIB_ENTRY_INDEX][destination >> shift & 0xff];
 	}
 	return entry & FIB_ENTRY_INDEX;
+}
+
+static inline uint32_t fib_find4(const struct fib *fib, uint32_t destination)
+{
+	return fib_trie_find4(&fib->v4, destination);
 }
 
 /** Hot. The same for IPv6 (network byte order). */

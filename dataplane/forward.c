@@ -15,6 +15,39 @@ void burst_drop(struct worker *worker, struct burst *burst, uint32_t i, enum dro
 	packet_drop(worker, burst->packet[i], reason);
 }
 
+void burst_drop_bad(struct worker *worker, struct burst *burst, uint32_t i)
+{
+	const struct parsed *parsed = &burst->parsed[i];
+
+	counter_add(&worker->port_counters[burst->port].rx_bytes, parsed->length);
+	burst_drop(worker, burst, i, (enum drop_reason)parsed->drop);
+}
+
+/* Drop what is bad and close the gaps. */
+static __rte_noinline void drop_bad(struct worker *worker, struct burst *burst, uint32_t bad)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < burst->count; i++) {
+		if ((bad >> i & 1) != 0) {
+			burst_drop_bad(worker, burst, i);
+		} else {
+			burst->packet[kept] = burst->packet[i];
+			burst->parsed[kept++] = burst->parsed[i];
+		}
+	}
+	burst->count = kept;
+}
+
+/* All packets at once. */
+static inline void parse(struct worker *worker, struct burst *burst)
+{
+	uint32_t bad = parse_burst(burst->packet, burst->count, burst->parsed);
+
+	if (unlikely(bad != 0))
+		drop_bad(worker, burst, bad);
+}
+
 void burst_consume(struct worker *worker, struct burst *burst, uint32_t i)
 {
 	counter_add(&worker->port_counters[burst->port].consumed, 1);
@@ -165,23 +198,28 @@ static void cpu_burst(struct worker *worker, struct burst *burst)
 	classifier_end(worker, burst->port, &classifier);
 }
 
+/* To a port that takes nothing. */
+static __rte_noinline void refuse_burst(struct worker *worker, struct burst *burst)
+{
+	for (uint32_t i = 0; i < burst->count; i++) {
+		counter_add(&worker->port_counters[burst->port].rx_bytes, burst->parsed[i].length);
+		burst_drop(worker, burst, i, DROP_LINK_DOWN);
+	}
+}
+
 void forward_burst(struct worker *worker, struct burst *burst)
 {
-	switch (burst->snapshot->port[burst->port].mode) {
-	case PORT_MODE_ROUTED:
-		route_burst(worker, burst);
-		break;
-	case PORT_MODE_BRIDGED:
-		bridge_burst(worker, burst);
-		break;
-	case PORT_MODE_CPU:
-		cpu_burst(worker, burst);
-		break;
-	default:
-		for (uint32_t i = 0; i < burst->count; i++) {
-			counter_add(&worker->port_counters[burst->port].rx_bytes,
-				    burst->parsed[i].length);
-			burst_drop(worker, burst, i, DROP_LINK_DOWN);
-		}
+	uint8_t mode = burst->snapshot->port[burst->port].mode;
+
+	if (mode == PORT_MODE_ROUTED) {
+		route_burst(worker, burst); /* parses as it goes */
+		return;
 	}
+	parse(worker, burst);
+	if (mode == PORT_MODE_BRIDGED)
+		bridge_burst(worker, burst);
+	else if (mode == PORT_MODE_CPU)
+		cpu_burst(worker, burst);
+	else
+		refuse_burst(worker, burst);
 }

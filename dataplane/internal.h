@@ -62,7 +62,10 @@ struct worker {
 	struct port_timers timers;
 };
 
-/* The burst that is on its way through the stages; on the stack of worker_poll(). */
+/*
+ * The burst that is on its way through the stages; on the stack of worker_poll(). forward_burst()
+ * parses it; routing leaves plain packets in registers and fills in parsed and priority for others.
+ */
 struct burst {
 	const struct snapshot *snapshot;
 	uint64_t now_ps;
@@ -88,11 +91,14 @@ static inline struct queue_counters *worker_queue_counters(const struct worker *
 /* drop.c: count a packet under its ingress port and free it. Cold. */
 void packet_drop(struct worker *worker, struct rte_mbuf *packet, enum drop_reason reason);
 
-/* forward.c: bridge or route every packet; then the burst is gone. Hot. */
+/* forward.c: parse and bridge or route every packet; then the burst is gone. Hot. */
 void forward_burst(struct worker *worker, struct burst *burst);
 
 /* forward.c: drop packet i of a burst. Cold. */
 void burst_drop(struct worker *worker, struct burst *burst, uint32_t i, enum drop_reason reason);
+
+/* forward.c: count and drop packet i, of which parse said why. Cold. */
+void burst_drop_bad(struct worker *worker, struct burst *burst, uint32_t i);
 
 /* forward.c: hand packet i to the kernel as a frame of an interface. Cold. */
 void burst_punt(struct worker *worker, struct burst *burst, uint32_t i, enum punt_reason reason,

@@ -72,7 +72,11 @@ static inline void packet_virtual_bytes_set(struct rte_mbuf *packet, uint16_t by
 /** Length of the frame on the wire, without FCS. */
 static inline uint32_t packet_length(const struct rte_mbuf *packet)
 {
-	return packet->data_len + (uint32_t)packet->vlan_tci_outer;
+	uint32_t length = packet->data_len + (uint32_t)packet->vlan_tci_outer;
+
+	if (length > UINT16_MAX)
+		__builtin_unreachable(); /* see packet_virtual_bytes_set() */
+	return length;
 }
 
 static inline uint8_t *packet_data(struct rte_mbuf *packet)

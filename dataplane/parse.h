@@ -30,6 +30,7 @@ struct rte_mbuf;
 #define IP_PROTOCOL_ICMPV6    58
 #define ROCE_UDP_PORT         4791
 #define ROCE_BTH_BYTES        12
+#define ETHERNET_BYTES        14
 
 /* The values of the IP kinds are the flags PACKET_IPV4 and PACKET_IPV6 of packet.h. */
 enum packet_kind {
@@ -86,15 +87,6 @@ static inline uint16_t parsed_vlan(const struct parsed *parsed)
 static inline uint8_t parsed_pcp(const struct parsed *parsed)
 {
 	return (uint8_t)(parsed->tci >> 13);
-}
-
-/** An untagged IPv4 frame? One compare. */
-static inline bool parsed_is_plain_ipv4(const struct parsed *parsed)
-{
-	uint32_t head;
-
-	memcpy(&head, &parsed->kind, sizeof(head));
-	return (head & 0x00ff00ff) == (KIND_IPV4 | 14 << 16);
 }
 
 /** Destination queue pair, 24 bits. */

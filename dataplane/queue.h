@@ -177,17 +177,16 @@ static inline struct rte_mbuf *queue_read_next(struct queue_reader *reader, stru
 	return packet;
 }
 
-/** End: the packets taken had `bytes` bytes. Hot. */
+/** End: the packets that are left have so many bytes. Hot. */
 static inline void queue_read_end(struct egress_queue *queue, const struct queue_reader *reader,
-				  uint32_t bytes)
+				  uint32_t left_bytes)
 {
 	queue->head = reader->slot;
 	/* Keep the chunk: an idle queue that gets packets again finds it in its cache. */
 	if (reader->left == 0)
 		queue->head = queue->tail = queue_slot_chunk(reader->slot)->packet;
 	atomic_store_explicit(&queue->depth_packets, reader->left, memory_order_relaxed);
-	atomic_store_explicit(&queue->depth_bytes, queue_depth_bytes(queue) - bytes,
-			      memory_order_relaxed);
+	atomic_store_explicit(&queue->depth_bytes, left_bytes, memory_order_relaxed);
 }
 
 /**
@@ -199,9 +198,10 @@ static inline void queue_read_all(struct egress_queue *queue, struct queue_pool 
 {
 	struct queue_reader reader = queue_read(queue);
 
-	while (reader.left != 0)
+	do {
 		*out++ = queue_read_next(&reader, pool);
-	queue_read_end(queue, &reader, queue_depth_bytes(queue));
+	} while (reader.left != 0);
+	queue_read_end(queue, &reader, 0);
 }
 
 #endif

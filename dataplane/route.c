@@ -7,8 +7,7 @@
 #include "dataplane/classify.h"
 #include "dataplane/enqueue.h"
 #include "dataplane/forward.h"
-
-#define ETHERNET_BYTES 14
+#include "dataplane/parse_plain.h"
 
 /* What the first octet of an IPv4 address says (RFC 1812 5.3.7, RFC 6890). */
 #define OCTET_SOURCE_BAD      0x1u
@@ -25,10 +24,9 @@ static const uint8_t octet_flags[256] = {
 };
 
 /* Both addresses of a packet, by their first octets: 0 for nearly all. */
-static inline uint32_t octets_of(const struct parsed *parsed)
+static inline uint32_t octets_of(uint32_t source, uint32_t destination)
 {
-	return (uint32_t)octet_flags[(uint8_t)parsed->source] |
-	       octet_flags[(uint8_t)parsed->destination];
+	return (uint32_t)octet_flags[(uint8_t)source] | octet_flags[(uint8_t)destination];
 }
 
 static inline bool is_link_local(uint32_t address)
@@ -185,16 +183,11 @@ route_special(struct worker *worker, struct burst *burst, uint32_t i, const stru
 	return adjacency;
 }
 
-/* One of a group's several next hops. */
-static inline const struct adjacency *choose(const struct burst *burst, uint32_t i,
-					     const struct group *group,
-					     const struct adjacency *first)
+/* Which of a group's several next hops. @param ip the packet's IP header */
+static inline uint32_t choose(uint64_t seed, const struct parsed *parsed, const uint8_t *ip,
+			      const struct group *group)
 {
-	const struct parsed *parsed = &burst->parsed[i];
-	const uint8_t *ip = packet_data(burst->packet[i]) + parsed->l3_offset;
-
-	return first +
-	       balance_member(balance_hash(parsed, ip, burst->snapshot->hash_seed), group->count);
+	return balance_member(balance_hash(parsed, ip, seed), group->count);
 }
 
 /* Group of an IPv4 packet, or NULL: it is gone. */
@@ -202,7 +195,8 @@ static const struct group *group_of4(struct worker *worker, struct burst *burst,
 {
 	const struct snapshot *snapshot = burst->snapshot;
 	const struct parsed *parsed = &burst->parsed[i];
-	uint32_t martian = octets_of(parsed) != 0 ? martian4(parsed) : 0;
+	uint32_t martian =
+		octets_of(parsed->source, parsed->destination) != 0 ? martian4(parsed) : 0;
 
 	if (martian != 0) {
 		burst_drop(worker, burst, i, (enum drop_reason)(martian - 1));
@@ -247,63 +241,80 @@ void route_packet(struct worker *worker, struct burst *burst, uint32_t i)
 	const struct group *group = burst->parsed[i].kind == KIND_IPV4
 					    ? group_of4(worker, burst, i)
 					    : group_of6(worker, burst, i);
+	const struct snapshot *snapshot = burst->snapshot;
+	const struct parsed *parsed = &burst->parsed[i];
 	const struct adjacency *adjacency;
 
 	if (group == NULL)
 		return;
-	adjacency = &burst->snapshot->adjacency[group->first];
+	adjacency = &snapshot->adjacency[group->first];
 	if (group->count == 0)
 		adjacency = route_special(worker, burst, i, group);
 	else if (group->count != 1)
-		adjacency = choose(burst, i, group, adjacency);
+		adjacency += choose(snapshot->hash_seed, parsed,
+				    packet_data(burst->packet[i]) + parsed->l3_offset, group);
 	if (adjacency != NULL)
 		send_any(worker, burst, i, adjacency);
+}
+
+/* Any packet that isn't just rewritten and queued. */
+static __rte_noinline void route_other(struct worker *worker, struct burst *burst, uint32_t i,
+				       struct classifier *classifier)
+{
+	struct rte_mbuf *packet = burst->packet[i];
+	struct parsed *parsed = &burst->parsed[i];
+
+	if (!parse_frame(packet_data(packet), packet->data_len, packet_length(packet), parsed))
+		burst_drop_bad(worker, burst, i);
+	else if (classify(worker, burst, i, classifier))
+		forward_other(worker, burst, i);
 }
 
 void route_burst(struct worker *worker, struct burst *burst)
 {
 	const struct snapshot *const snapshot = burst->snapshot;
+	/* Copies: the compiler can't know that writing to frames doesn't change the originals. */
+	const struct fib_trie trie = snapshot->fib[0]->v4;
+	const struct group *const groups = snapshot->group;
+	const struct adjacency *const adjacencies = snapshot->adjacency;
 	/* The six bytes of an address as the upper ones of a word. */
 	const uint64_t router_mac = load_mac(snapshot->router_mac) << 16;
+	const uint64_t hash_seed = snapshot->hash_seed;
+	struct rte_mbuf *const *const end = burst->packet + burst->count;
 	struct classifier classifier = classifier_of(burst);
 
-	for (uint32_t i = 0; i < burst->count; i++) {
-		const struct parsed *parsed = &burst->parsed[i];
-		struct rte_mbuf *packet = burst->packet[i];
+	for (struct rte_mbuf *const *at = burst->packet; at != end; at++) {
+		struct rte_mbuf *packet = *at;
 		uint8_t *frame = packet_data(packet);
-		uint32_t length = parsed->length, word;
+		uint32_t length = packet_length(packet);
 		const struct adjacency *adjacency;
 		const struct group *group;
+		struct ipv4_words ip;
 		uint8_t priority;
 
-		if (unlikely(!parsed_is_plain_ipv4(parsed) || load_u64(frame) << 16 != router_mac ||
-			     length > classifier.length_max || octets_of(parsed) != 0)) {
-			if (classify(worker, burst, i, &classifier))
-				forward_other(worker, burst, i);
+		if (unlikely(!parse_plain(frame, packet->data_len, length, &ip) ||
+			     load_u64(frame) << 16 != router_mac ||
+			     length > classifier.length_max ||
+			     octets_of((uint32_t)(ip.w1 >> 32), ip.w2) != 0)) {
+			route_other(worker, burst, (uint32_t)(at - burst->packet), &classifier);
 			continue;
 		}
-		priority = snapshot->by_dscp[parsed->traffic_class >> 2];
+		group = &groups[fib_trie_find4(&trie, rte_be_to_cpu_32(ip.w2))];
+		adjacency = &adjacencies[group->first];
+		if (group->count > 1) {
+			struct parsed parsed; /* in registers too */
+
+			parsed_set_plain(&parsed, frame, packet->data_len, length, &ip);
+			adjacency += choose(hash_seed, &parsed, frame + ETHERNET_BYTES, group);
+		}
+		if (unlikely(group->count == 0 || length > adjacency->plain_bytes_max ||
+			     (uint8_t)ip.w1 <= 1)) {
+			route_other(worker, burst, (uint32_t)(at - burst->packet), &classifier);
+			continue;
+		}
+		priority = snapshot->by_dscp[ipv4_traffic_class(&ip) >> 2];
 		classifier_count(&classifier, priority, length);
-		group = &snapshot->group[fib_find4(snapshot->fib[0],
-						   rte_be_to_cpu_32(parsed->destination))];
-		adjacency = &snapshot->adjacency[group->first];
-		if (group->count != 1) {
-			if (group->count != 0) {
-				adjacency = choose(burst, i, group, adjacency);
-			} else {
-				burst->priority[i] = priority;
-				adjacency = route_special(worker, burst, i, group);
-				if (adjacency == NULL)
-					continue;
-			}
-		}
-		word = load_u32(frame + ETHERNET_BYTES + 8);
-		if (unlikely(length > adjacency->plain_bytes_max || (uint8_t)word <= 1)) {
-			burst->priority[i] = priority;
-			send_any(worker, burst, i, adjacency);
-			continue;
-		}
-		ipv4_decrement_ttl(frame + ETHERNET_BYTES, word);
+		ipv4_decrement_ttl(frame + ETHERNET_BYTES, (uint32_t)ip.w1);
 		memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
 		enqueue(worker, packet, adjacency->egress,
 			(struct packet_meta){

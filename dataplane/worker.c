@@ -58,30 +58,12 @@ static __rte_noinline void adopt(struct worker *worker, const struct snapshot *s
 	}
 }
 
-/* Drop what is bad and close the gaps. */
-static __rte_noinline void drop_bad(struct worker *worker, struct burst *burst, uint32_t bad)
-{
-	struct port_counters *counters = &worker->port_counters[burst->port];
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < burst->count; i++) {
-		if ((bad >> i & 1) != 0) {
-			counter_add(&counters->rx_bytes, burst->parsed[i].length);
-			burst_drop(worker, burst, i, (enum drop_reason)burst->parsed[i].drop);
-		} else {
-			burst->packet[kept] = burst->packet[i];
-			burst->parsed[kept++] = burst->parsed[i];
-		}
-	}
-	burst->count = kept;
-}
-
 /* One burst of a port, through all stages. True when more may wait. */
 static inline bool receive(struct worker *worker, uint16_t port, uint64_t now_ps)
 {
 	struct port_io *io = worker->leaf->io[port];
 	struct burst burst;
-	uint32_t count, bad;
+	uint32_t count;
 
 	count = io->ops->rx_burst(io, 0, burst.packet, BURST_COUNT_MAX);
 	if (count < BURST_COUNT_MAX && (io->flags & PORT_IO_POLLED) == 0)
@@ -94,9 +76,6 @@ static inline bool receive(struct worker *worker, uint16_t port, uint64_t now_ps
 	burst.port = port;
 	counter_add(&worker->port_counters[port].rx_packets, count);
 	counter_add(&worker->rx_packets, count);
-	bad = parse_burst(burst.packet, count, burst.parsed);
-	if (unlikely(bad != 0))
-		drop_bad(worker, &burst, bad);
 	forward_burst(worker, &burst);
 	return count == BURST_COUNT_MAX;
 }

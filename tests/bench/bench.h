@@ -86,12 +86,12 @@ struct row {
 	const struct snapshot *snapshot;
 	struct fib *fib;
 	uint64_t now_ps;
-	/* the reference */
+	/* the references */
 	struct rte_lpm *lpm;
 	struct adjacency next_hop[BENCH_PREFIXES + 1];
 };
 
-enum { ROW_REFERENCE, ROW_PIPELINE_L3, ROW_PIPELINE_L2, ROW_COUNT };
+enum { ROW_REFERENCE, ROW_REFERENCE_PLAIN, ROW_PIPELINE_L3, ROW_PIPELINE_L2, ROW_COUNT };
 
 /** @return 0, or a negative errno with a message on stderr */
 int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool);

@@ -156,7 +156,7 @@ static void print_cycles(const struct options *options, const struct result *res
 	if (options->json)
 		printf("[");
 	else
-		printf("%-14s %7s  %-4s  %-6s %7s %18s %6s\n", "name", "bytes", "pool", "state",
+		printf("%-15s %7s  %-4s  %-6s %7s %18s %6s\n", "name", "bytes", "pool", "state",
 		       "workers", "cycles per packet", "ratio");
 	for (uint32_t i = 0; i < count; i++) {
 		const struct result *r = &results[i];
@@ -169,7 +169,7 @@ static void print_cycles(const struct options *options, const struct result *res
 			       "\"cycles_per_packet\": %.2f, \"ratio\": %.3f}",
 			       separator, r->name, r->packet_bytes, r->pool, r->cycles, r->ratio);
 		else
-			printf("%-14s %7" PRIu32 "  %-4s  %-6s %7u %18.1f %6.2f\n", r->name,
+			printf("%-15s %7" PRIu32 "  %-4s  %-6s %7u %18.1f %6.2f\n", r->name,
 			       r->packet_bytes, r->pool, "idle", 1u, r->cycles, r->ratio);
 		separator = ",";
 	}

@@ -15,7 +15,7 @@
 #include "control/apply.h"
 #include "dataplane/leaf.h"
 #include "dataplane/packet.h"
-#include "dataplane/parse.h"
+#include "dataplane/parse_plain.h"
 #include "dataplane/worker.h"
 
 /* Longer than a burst of the largest frames lasts on one port, so that nothing queues up. */
@@ -68,7 +68,12 @@ static void supply(struct row *row, const struct frames *frames)
 	row->port[0].supply_left = frames->count;
 }
 
-/* ---- the reference: what any IPv4 forwarder has to do, and no more ---- */
+/*
+ * ---- the references: what any IPv4 forwarder has to do, and no more ----
+ *
+ * The one that others are compared with parses as the pipeline does when it must know all of a packet,
+ * reference-plain as little as routing to a single next hop asks for.
+ */
 
 struct bundle {
 	uint32_t count;
@@ -76,30 +81,40 @@ struct bundle {
 };
 
 static inline void route_one(const struct adjacency *adjacency, struct rte_mbuf *packet,
-			     const struct parsed *parsed)
+			     uint32_t l3_offset, uint8_t ttl)
 {
-	uint8_t *ip = packet_data(packet) + parsed->l3_offset;
+	uint8_t *ip = packet_data(packet) + l3_offset;
 	uint32_t checksum = load_u16(ip + 10) + (uint32_t)rte_cpu_to_be_16(0x0100);
 	uint16_t folded = (uint16_t)(checksum + (checksum >= 0xffff));
 
-	ip[8] = (uint8_t)(parsed->ttl - 1);
+	ip[8] = (uint8_t)(ttl - 1);
 	memcpy(ip + 10, &folded, sizeof(folded));
-	memcpy(ip - parsed->l3_offset, adjacency->destination_mac, 12);
+	memcpy(ip - l3_offset, adjacency->destination_mac, 12);
 }
 
-static void reference_burst(struct row *row)
+static inline __attribute__((always_inline)) void reference_burst(struct row *row, bool plain)
 {
 	struct port_io *in = &row->port[0].io;
 	struct rte_mbuf *packet[BURST_COUNT_MAX];
 	struct parsed parsed[BURST_COUNT_MAX];
 	uint32_t destination[BURST_COUNT_MAX], hop[BURST_COUNT_MAX];
+	uint8_t ttl[BURST_COUNT_MAX];
 	struct bundle out[BENCH_PORTS];
 	uint32_t count = in->ops->rx_burst(in, 0, packet, BURST_COUNT_MAX);
-	uint32_t bad = parse_burst(packet, count, parsed);
+	uint32_t bad = plain ? 0 : parse_burst(packet, count, parsed);
 
 	for (uint32_t port = 1; port < BENCH_PORTS; port++)
 		out[port].count = 0;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count && plain; i++) {
+		struct ipv4_words ip = {0};
+
+		if (unlikely(!parse_plain(packet_data(packet[i]), packet[i]->data_len,
+					  packet_length(packet[i]), &ip)))
+			bad |= UINT32_C(1) << i;
+		destination[i] = rte_be_to_cpu_32(ip.w2);
+		ttl[i] = (uint8_t)ip.w1;
+	}
+	for (uint32_t i = 0; i < count && !plain; i++)
 		destination[i] = rte_be_to_cpu_32(parsed[i].destination);
 	rte_lpm_lookup_bulk(row->lpm, destination, hop, count);
 	for (uint32_t i = 0; i < count; i++) {
@@ -107,12 +122,13 @@ static void reference_burst(struct row *row)
 		struct bundle *bundle;
 
 		if (unlikely((bad >> i & 1) != 0 || (hop[i] & RTE_LPM_LOOKUP_SUCCESS) == 0 ||
-			     parsed[i].ttl <= 1)) {
+			     (plain ? ttl[i] : parsed[i].ttl) <= 1)) {
 			rte_pktmbuf_free(packet[i]);
 			continue;
 		}
 		adjacency = &row->next_hop[hop[i] & 0xff];
-		route_one(adjacency, packet[i], &parsed[i]);
+		route_one(adjacency, packet[i], plain ? ETHERNET_BYTES : parsed[i].l3_offset,
+			  plain ? ttl[i] : parsed[i].ttl);
 		bundle = &out[adjacency->egress];
 		bundle->packet[bundle->count++] = packet[i];
 	}
@@ -128,14 +144,21 @@ static void reference_pass(struct row *row, const struct frames *frames)
 {
 	supply(row, frames);
 	while (row->port[0].supply_left != 0)
-		reference_burst(row);
+		reference_burst(row, false);
+}
+
+static void reference_plain_pass(struct row *row, const struct frames *frames)
+{
+	supply(row, frames);
+	while (row->port[0].supply_left != 0)
+		reference_burst(row, true);
 }
 
 static int reference_create(struct row *row)
 {
 	struct rte_lpm_config conf = {.max_rules = 1024, .number_tbl8s = 256};
 
-	row->lpm = rte_lpm_create("reference", 0, &conf);
+	row->lpm = rte_lpm_create(row->name, 0, &conf);
 	if (row->lpm == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < BENCH_PREFIXES; i++) {
@@ -231,6 +254,8 @@ int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool)
 	memset(rows, 0, ROW_COUNT * sizeof(*rows));
 	rows[ROW_REFERENCE].name = "reference-lpm";
 	rows[ROW_REFERENCE].pass = reference_pass;
+	rows[ROW_REFERENCE_PLAIN].name = "reference-plain";
+	rows[ROW_REFERENCE_PLAIN].pass = reference_plain_pass;
 	rows[ROW_PIPELINE_L3].name = "pipeline-l3";
 	rows[ROW_PIPELINE_L3].pass = pipeline_pass;
 	rows[ROW_PIPELINE_L2].name = "pipeline-l2";
@@ -240,6 +265,8 @@ int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool)
 		for (uint16_t port = 0; port < BENCH_PORTS; port++)
 			bench_io_init(&rows[i].port[port], port);
 	rc = reference_create(&rows[ROW_REFERENCE]);
+	if (rc == 0)
+		rc = reference_create(&rows[ROW_REFERENCE_PLAIN]);
 	if (rc == 0)
 		rc = pipeline_create(&rows[ROW_PIPELINE_L3], config_l3, pool);
 	if (rc == 0)

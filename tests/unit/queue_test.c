@@ -45,7 +45,7 @@ static struct rte_mbuf *take(struct egress_queue *queue, struct queue_pool *pool
 	struct queue_reader reader = queue_read(queue);
 	struct rte_mbuf *first = queue_read_next(&reader, pool);
 
-	queue_read_end(queue, &reader, bytes);
+	queue_read_end(queue, &reader, queue_depth_bytes(queue) - bytes);
 	return first;
 }
 
