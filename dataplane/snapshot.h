@@ -121,6 +121,39 @@ struct class_table {
 	uint32_t max_rate_ppm;  /* or a share of the port's rate; 0: none */
 };
 
+/*
+ * The buffer (buffer.h). All thresholds in wire bytes (frame length); `shared` is what lossless pairs
+ * take beyond their reserve under the dynamic threshold, `lossy` a cap of its own that never lowers it.
+ */
+struct buffer_class {
+	uint32_t
+		alpha_q8; /* 256 * alpha: lossless of free shared bytes, lossy of what its cap leaves */
+	uint32_t xon_offset_bytes; /* xon lies that far below xoff */
+};
+
+/* One (priority, port) as ingress; for a lossy one both are 0. */
+struct buffer_pair {
+	uint32_t reserved_bytes;
+	uint32_t headroom_bytes; /* what may still come after xoff */
+};
+
+/* One (priority, port) as egress queue (mark.h). A chance is a probability times 2^32, less one. */
+struct mark_table {
+	uint32_t ecn_min_bytes, ecn_max_bytes, ecn_chance;    /* min UINT32_MAX: never marks */
+	uint32_t wred_min_bytes, wred_max_bytes, wred_chance; /* min UINT32_MAX: never drops */
+};
+
+struct buffer_table {
+	uint64_t shared_bytes;
+	uint64_t lossy_bytes;
+	uint64_t headroom_pool_bytes; /* all pairs together; 0: each has its own headroom */
+	uint32_t packets_max;         /* buffers that may be in use */
+	uint32_t guard_packets; /* as few left: pause every lossless pair, refuse lossy frames */
+	struct buffer_class class[PRIORITY_COUNT];
+	struct buffer_pair *pair; /* [priority][ports], ports: port_count + 1 */
+	struct mark_table *mark;  /* [priority][ports] */
+};
+
 struct snapshot {
 	uint64_t generation; /* counts publications */
 
