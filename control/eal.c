@@ -102,34 +102,35 @@ static int check_cores(const struct config *config, const uint16_t *cpus, uint32
 	return errors->count > 0 ? -EINVAL : 0;
 }
 
+/* Where a leaf's workers start among n CPUs, so that several leaves don't share one (FNV-1a). */
+static uint32_t name_place(const char *name, uint32_t n)
+{
+	uint32_t hash = UINT32_C(2166136261);
+
+	for (; *name != '\0'; name++)
+		hash = (hash ^ (uint8_t)*name) * UINT32_C(16777619);
+	return (hash ^ hash >> 16) % n;
+}
+
 /* "--lcores 0@(0-1),1@2,2@3" */
 static void add_lcores(const struct config *config, const uint16_t *cpus, uint32_t cpu_count,
 		       struct eal_arguments *a)
 {
 	const struct config_leaf *leaf = &config->leaf;
-	uint16_t bound[CONFIG_CORES_MAX];
-	uint32_t bound_count = 0;
+	uint32_t skip = leaf->idle == CONFIG_IDLE_SPIN ? 0 : name_place(leaf->name, cpu_count);
 
-	for (uint16_t i = 0; i < leaf->workers && i < CONFIG_CORES_MAX; i++) {
-		a->worker_cpu[i] = -1;
-		if (leaf->core_count > 0)
-			a->worker_cpu[i] = leaf->cores[i];
-		else if (leaf->idle == CONFIG_IDLE_SPIN)
-			a->worker_cpu[i] = cpus[cpu_count - 1 - i % cpu_count];
-		if (a->worker_cpu[i] >= 0)
-			bound[bound_count++] = (uint16_t)a->worker_cpu[i];
-	}
+	for (uint16_t i = 0; i < leaf->workers; i++)
+		a->worker_cpu[i] = leaf->core_count > 0
+					   ? leaf->cores[i]
+					   : cpus[cpu_count - 1 - (skip + i) % cpu_count];
 	argument(a, "--lcores");
 	argument_begin(a);
 	text_add(a, "%u@", EAL_CONTROL_LCORE);
-	text_add_cpus(a, cpus, cpu_count, bound, bound_count);
-	for (uint16_t i = 0; i < leaf->workers && i < CONFIG_CORES_MAX; i++) {
-		text_add(a, ",%u@", EAL_WORKER_LCORE(i));
-		if (a->worker_cpu[i] >= 0)
-			text_add(a, "%d", a->worker_cpu[i]);
-		else
-			text_add_cpus(a, cpus, cpu_count, NULL, 0);
-	}
+	/* A CPU that we chose for a worker that sleeps is control's as well. */
+	text_add_cpus(a, cpus, cpu_count, a->worker_cpu,
+		      leaf->core_count > 0 || leaf->idle == CONFIG_IDLE_SPIN ? leaf->workers : 0);
+	for (uint16_t i = 0; i < leaf->workers; i++)
+		text_add(a, ",%u@%u", EAL_WORKER_LCORE(i), a->worker_cpu[i]);
 	argument_end(a);
 }
 

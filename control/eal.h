@@ -2,10 +2,12 @@
 /*
  * eal - DPDK's environment from a leaf's config: nothing that its user has to know.
  *
- * lcores   0 is the control thread, 1..n the workers. With `cores`, worker i is bound to cores[i],
- *          control to the other CPUs of the process, or to all of them when none is left. Without:
- *          `spin` binds workers to the last CPUs, one each as far as they go; `adaptive` leaves
- *          them to the kernel's scheduler, so that several leaves share a laptop.
+ * lcores   0 is the control thread, 1..n the workers. With `cores`, worker i is bound to cores[i];
+ *          without, workers are bound to the last CPUs, one each as far as they go, or with
+ *          `adaptive` begin at one that the leaf's name chooses, so that several leaves share a
+ *          laptop. A worker must not float: the kernel queues what it sends to a veth per CPU, and
+ *          one that is moved overtakes itself. Control is bound to the CPUs without a named
+ *          or spinning worker, or to all of them when none is left.
  * memory   hugepages when enough are free, held by this process alone (--in-memory); otherwise
  *          plain memory (--no-huge). Nothing is left behind in either case.
  * sockets  EAL's runtime directory lies below `runtime_dir`, so that any number of leaves, root's or
@@ -31,8 +33,8 @@
 struct eal_arguments {
 	int argc;
 	char *argv[EAL_ARGUMENTS_MAX + 1];
-	int32_t worker_cpu[CONFIG_CORES_MAX]; /* -1: not bound to one */
-	char text[EAL_TEXT_BYTES];            /* where argv points */
+	uint16_t worker_cpu[CONFIG_CORES_MAX]; /* where each is bound */
+	char text[EAL_TEXT_BYTES];             /* where argv points */
 	uint32_t used;
 };
 
