@@ -23,7 +23,6 @@ struct engine *engine_create(uint64_t start_ps)
 	engine->now_ps = start_ps;
 	engine->start_ps = start_ps;
 	engine->slot_ps = start_ps & ~(ENGINE_SLOT_PS - 1);
-	engine->next_ps = engine->slot_ps + ENGINE_WINDOW_PS;
 	return engine;
 }
 
@@ -47,6 +46,13 @@ void engine_add(struct engine *engine, struct node *node, const struct node_ops 
 	node->waiting = false;
 	node->id = engine->node_count++;
 	engine_event_init(&node->timer, node, ENGINE_TIMER);
+	engine_event_init(&node->distant, node, ENGINE_TIMER);
+}
+
+void engine_remove(struct engine *engine, struct node *node)
+{
+	engine_cancel(engine, &node->timer);
+	engine_cancel(engine, &node->distant);
 }
 
 /* True when a comes before b: (time, node id, sequence). */
@@ -124,43 +130,26 @@ static void heap_remove(struct engine_heap *heap, struct engine_event *event)
 
 /* --- the wheel --- */
 
-static inline void wheel_mark_empty(struct engine *engine, uint32_t index)
+/* What engine_advance() must not pass without care: the end of the run, and what is in the heap. */
+static void engine_limit(struct engine *engine)
 {
-	engine->slot[index] = NULL;
-	engine->used[index / 64] &= ~(UINT64_C(1) << (index % 64));
-	if (engine->used[index / 64] == 0)
-		engine->summary &= ~(UINT64_C(1) << (index / 64));
+	engine->limit_ps = engine->until_ps;
+	if (engine->heap.count != 0)
+		engine->limit_ps = time_min(engine->limit_ps,
+					    engine->heap.event[0]->time_ps - ENGINE_WINDOW_PS);
 }
 
-/* Make next_ps right: the first used slot from from_ps on. @return false: the wheel is empty */
-static inline bool wheel_find_next(struct engine *engine, uint64_t from_ps)
+/* All of the heap lies behind all of the wheel: what has come within the window moves over. */
+static void engine_pull(struct engine *engine)
 {
-	uint32_t from = engine_slot(from_ps), word = from / 64, words;
-	uint64_t bits = engine->used[word] >> (from % 64);
-	uint64_t distance;
+	while (engine->heap.count != 0 &&
+	       engine->heap.event[0]->time_ps - engine->slot_ps < ENGINE_WINDOW_PS) {
+		struct engine_event *event = engine->heap.event[0];
 
-	if (bits != 0) {
-		distance = (uint64_t)__builtin_ctzll(bits);
-	} else if (engine->summary != 0) {
-		/* Words from the next one round to this one, which may be used below `from`. */
-		bits = engine->summary >> (word + 1) % 64 | engine->summary << (63 - word);
-		words = (uint32_t)__builtin_ctzll(bits) + 1;
-		distance = words * 64 - from % 64 +
-			   (uint64_t)__builtin_ctzll(engine->used[(word + words) % 64]);
-	} else {
-		engine->next_ps = engine->slot_ps + ENGINE_WINDOW_PS;
-		return false;
+		heap_remove(&engine->heap, event);
+		engine_wheel_add(engine, event);
 	}
-	engine->next_ps = from_ps + (distance << ENGINE_SLOT_SHIFT);
-	return true;
-}
-
-static __rte_noinline void heap_pull(struct engine *engine)
-{
-	struct engine_event *event = engine->heap.event[0];
-
-	heap_remove(&engine->heap, event);
-	engine_wheel_add(engine, event);
+	engine_limit(engine);
 }
 
 static struct engine_event *merge(struct engine_event *a, struct engine_event *b)
@@ -223,41 +212,15 @@ static __rte_noinline struct engine_event *sort(struct engine_event *list)
 	return sorted;
 }
 
-/* Make the events of a used slot the current ones, in order. */
-static inline void wheel_take(struct engine *engine, uint32_t index)
-{
-	struct engine_event *list = engine->slot[index];
-	struct engine_event *previous = NULL;
-
-	wheel_mark_empty(engine, index);
-	if (unlikely(list->next != NULL))
-		list = sort(list);
-	engine->current = list;
-	do {
-		list->place = ENGINE_CURRENT;
-		list->previous = previous;
-		previous = list;
-		list = list->next;
-	} while (list != NULL);
-}
-
 static void current_add(struct engine *engine, struct engine_event *event)
 {
-	struct engine_event *previous = NULL, *next = engine->current;
+	struct engine_event **at = &engine->current;
 
-	while (next != NULL && event_before(next, event)) {
-		previous = next;
-		next = next->next;
-	}
-	event->place = ENGINE_CURRENT;
-	event->previous = previous;
-	event->next = next;
-	if (next != NULL)
-		next->previous = event;
-	if (previous != NULL)
-		previous->next = event;
-	else
-		engine->current = event;
+	while (*at != NULL && event_before(*at, event))
+		at = &(*at)->next;
+	event->place = ENGINE_WHEEL;
+	event->next = *at;
+	*at = event;
 }
 
 void engine_schedule_apart(struct engine *engine, struct engine_event *event)
@@ -265,32 +228,37 @@ void engine_schedule_apart(struct engine *engine, struct engine_event *event)
 	uint64_t ahead_ps = event->time_ps - engine->slot_ps;
 
 	assert(!time_after(engine->now_ps, event->time_ps));
-	if (ahead_ps < ENGINE_SLOT_PS)
+	if (ahead_ps < ENGINE_SLOT_PS) {
 		current_add(engine, event);
-	else
-		heap_add(&engine->heap, event);
+		return;
+	}
+	heap_add(&engine->heap, event);
+	engine_limit(engine);
+}
+
+/* Lists are short, and few events are cancelled: better than links in both directions. */
+static void list_remove(struct engine_event **at, const struct engine_event *event)
+{
+	while (*at != event)
+		at = &(*at)->next;
+	*at = event->next;
 }
 
 void engine_cancel(struct engine *engine, struct engine_event *event)
 {
-	switch (event->place) {
-	case ENGINE_NOWHERE:
+	uint32_t index = engine_slot(event->time_ps);
+
+	if (event->place == ENGINE_NOWHERE)
 		return;
-	case ENGINE_HEAP:
+	if (event->place == ENGINE_HEAP) {
 		heap_remove(&engine->heap, event);
-		break;
-	default:
-		if (event->next != NULL)
-			event->next->previous = event->previous;
-		if (event->previous != NULL)
-			event->previous->next = event->next;
-		else if (event->place == ENGINE_CURRENT)
-			engine->current = event->next;
-		else if (event->next != NULL)
-			engine->slot[engine_slot(event->time_ps)] = event->next;
-		else
-			wheel_mark_empty(engine, engine_slot(event->time_ps));
-		break;
+		engine_limit(engine);
+	} else if (event->time_ps - engine->slot_ps < ENGINE_SLOT_PS) {
+		list_remove(&engine->current, event);
+	} else {
+		list_remove(&engine->slot[index], event);
+		if (engine->slot[index] == NULL)
+			engine->used[index / 64] &= ~(UINT64_C(1) << (index % 64));
 	}
 	event->place = ENGINE_NOWHERE;
 }
@@ -304,42 +272,68 @@ static inline void event_prefetch(const struct engine_event *event)
 }
 
 /*
- * Go to the next slot in which something is due, unless that lies behind until_ps.
- * @return false when nothing is due until then
+ * The word of the bitmap that has the next used slot, when that isn't the current one's.
+ * @return ENGINE_SLOT_COUNT / 64 when nothing is due until until_ps
  */
-static inline bool engine_advance(struct engine *engine, uint64_t until_ps)
+static __rte_noinline uint32_t engine_next_word(struct engine *engine)
 {
-	uint64_t next_ps = engine->next_ps;
+	uint32_t word = engine_slot(engine->slot_ps) / 64;
+	const struct engine_event *first;
 
-	/*
-	 * All of the heap lies behind all of the wheel: whenever a slot is entered, what has come
-	 * within the window moves over. When next_ps was a lower bound only, its slot is empty.
-	 */
-	if (unlikely(engine->slot[engine_slot(next_ps)] == NULL)) {
-		if (wheel_find_next(engine, engine->slot_ps + ENGINE_SLOT_PS))
-			next_ps = engine->next_ps;
-		else if (engine->heap.count != 0)
-			next_ps = engine->heap.event[0]->time_ps & ~(ENGINE_SLOT_PS - 1);
-		else
-			return false;
-	}
-	if (time_after(next_ps, until_ps))
-		return false;
-	engine->slot_ps = next_ps;
-	while (engine->heap.count != 0 &&
-	       engine->heap.event[0]->time_ps - next_ps < ENGINE_WINDOW_PS)
-		heap_pull(engine);
-	wheel_take(engine, engine_slot(next_ps));
-	/* The run of this slot hides the latency of the next one's first event. */
-	if (wheel_find_next(engine, next_ps + ENGINE_SLOT_PS))
-		event_prefetch(engine->slot[engine_slot(engine->next_ps)]);
-	return true;
+	for (uint32_t i = 1; i < ENGINE_SLOT_COUNT / 64; i++)
+		if (engine->used[(word + i) % (ENGINE_SLOT_COUNT / 64)] != 0)
+			return (word + i) % (ENGINE_SLOT_COUNT / 64);
+	if (engine->heap.count == 0)
+		return ENGINE_SLOT_COUNT / 64;
+	first = engine->heap.event[0];
+	if (time_after(first->time_ps, engine->until_ps))
+		return ENGINE_SLOT_COUNT / 64;
+	/* The slot before it, which is empty, becomes the current one. */
+	engine->slot_ps = (first->time_ps & ~(ENGINE_SLOT_PS - 1)) - ENGINE_SLOT_PS;
+	word = engine_slot(first->time_ps) / 64;
+	engine_pull(engine);
+	return word;
 }
 
-/* One run of the first node that is due, with everything that is due for it now. */
-static void engine_dispatch(struct engine *engine)
+/*
+ * Go to the next slot in which something is due, unless that lies behind until_ps.
+ * @return its events in order, or NULL when nothing is due until then
+ */
+static inline struct engine_event *engine_advance(struct engine *engine)
 {
-	struct engine_event *event = engine->current;
+	uint32_t word = engine_slot(engine->slot_ps) / 64;
+	struct engine_event **slot = &engine->slot[word * 64], *list;
+	uint64_t bits = engine->used[word], slot_ps;
+
+	if (bits == 0) {
+		word = engine_next_word(engine);
+		if (word == ENGINE_SLOT_COUNT / 64)
+			return NULL;
+		slot = &engine->slot[word * 64];
+		bits = engine->used[word];
+	}
+	list = slot[__builtin_ctzll(bits)];
+	slot_ps = list->time_ps & ~(ENGINE_SLOT_PS - 1);
+	if (unlikely(time_after(list->time_ps, engine->limit_ps)) &&
+	    time_after(slot_ps, engine->until_ps))
+		return NULL;
+	engine->slot_ps = slot_ps;
+	slot[__builtin_ctzll(bits)] = NULL;
+	bits &= bits - 1;
+	engine->used[word] = bits;
+	if (unlikely(time_after(list->time_ps, engine->limit_ps)))
+		engine_pull(engine);
+	if (list->next != NULL)
+		list = sort(list);
+	/* The run of this slot hides the latency of the next one's first event. */
+	if (bits != 0)
+		event_prefetch(slot[__builtin_ctzll(bits)]);
+	return list;
+}
+
+/* One run of the node that is due first, with everything that is due for it now. */
+static inline void engine_dispatch(struct engine *engine, struct engine_event *event)
+{
 	struct node *node = event->node;
 	uint64_t now_ps = event->time_ps;
 	uint64_t next_ps;
@@ -350,8 +344,6 @@ static void engine_dispatch(struct engine *engine)
 	engine->last = node;
 	do {
 		engine->current = event->next;
-		if (event->next != NULL)
-			event->next->previous = NULL;
 		event->place = ENGINE_NOWHERE;
 		engine->events++;
 		if (event->port != ENGINE_TIMER) {
@@ -365,7 +357,7 @@ static void engine_dispatch(struct engine *engine)
 
 	if (!due && (!node->waiting || time_after(node->due_ps, now_ps))) {
 		if (node->waiting)
-			engine_timer_arm(engine, node);
+			engine_node_arm(engine, node);
 		return; /* the timer was stale */
 	}
 	engine->runs++;
@@ -377,19 +369,25 @@ static void engine_dispatch(struct engine *engine)
 
 int engine_run(struct engine *engine, uint64_t until_ps)
 {
+	struct engine_event *event;
+
 	assert(!time_after(engine->now_ps, until_ps));
+	engine->until_ps = until_ps;
+	engine_limit(engine);
 	for (;;) {
-		while (engine->current != NULL) {
-			if (time_after(engine->current->time_ps, until_ps))
-				goto done;
-			engine_dispatch(engine);
-			if (engine->repeats > ENGINE_REPEAT_MAX)
-				return -ELOOP;
+		event = engine->current;
+		if (event == NULL) {
+			event = engine_advance(engine);
+			if (event == NULL)
+				break;
+			engine->current = event;
 		}
-		if (!engine_advance(engine, until_ps))
+		if (time_after(event->time_ps, until_ps))
 			break;
+		engine_dispatch(engine, event);
+		if (unlikely(engine->repeats > ENGINE_REPEAT_MAX))
+			return -ELOOP;
 	}
-done:
 	engine->now_ps = until_ps;
 	return 0;
 }

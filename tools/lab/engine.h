@@ -12,6 +12,11 @@
  * by half from 16 hosts on, because frames of one fabric are due within few microseconds. An event
  * is one cache line and carries the addresses that its run will touch first.
  *
+ * The wheel never holds more than a round less one word of the bitmap. So all bits of the word that
+ * time stands in lie ahead, in order: the next slot is the lowest bit, without shifts. A node has two
+ * timers, one for each structure: the distant one stays in the heap, however often the node runs
+ * meanwhile.
+ *
  * Times wrap; all events lie within TIME_IDLE_PS of each other. A return of `now + 2^61` or later
  * means idle and schedules nothing.
  *
@@ -29,9 +34,9 @@
 #include "dataplane/units.h"
 
 #define ENGINE_SLOT_SHIFT 10   /* a slot is 1024 ps */
-#define ENGINE_SLOT_COUNT 4096 /* 64 words of 64 slots: one more word says which are used */
+#define ENGINE_SLOT_COUNT 4096 /* 64 words of the bitmap */
 #define ENGINE_SLOT_PS    (UINT64_C(1) << ENGINE_SLOT_SHIFT)
-#define ENGINE_WINDOW_PS  (ENGINE_SLOT_COUNT * ENGINE_SLOT_PS)
+#define ENGINE_WINDOW_PS  ((ENGINE_SLOT_COUNT - 64) * ENGINE_SLOT_PS)
 
 /* Runs without time passing after which the last node counts as stuck. */
 #define ENGINE_REPEAT_MAX 1000000
@@ -39,17 +44,14 @@
 struct node;
 struct engine;
 
-enum engine_place { ENGINE_NOWHERE, ENGINE_CURRENT, ENGINE_WHEEL, ENGINE_HEAP };
+enum engine_place { ENGINE_NOWHERE, ENGINE_WHEEL, ENGINE_HEAP };
 
 /* Embedded in whatever is due: a node (its timer) or a wire (arrival of its first frame). */
 struct engine_event {
 	alignas(64) uint64_t time_ps;
 	uint64_t sequence;
 	struct engine_event *next;
-	union {
-		struct engine_event *previous;
-		uint64_t heap_index;
-	};
+	uint64_t heap_index;
 	struct node *node;
 	const void *prefetch[2]; /* what the run will touch first; may be NULL */
 	uint32_t node_id;
@@ -75,12 +77,13 @@ struct node_ops {
 
 /* Embedded first in every kind of node. */
 struct node {
-	struct engine_event timer;
+	struct engine_event timer; /* within the window */
 	const struct node_ops *ops;
 	struct engine *engine;
 	uint64_t due_ps; /* valid when waiting */
 	bool waiting;
 	uint32_t id;
+	struct engine_event distant; /* timer for what was beyond the window */
 };
 
 struct engine_heap {
@@ -89,21 +92,23 @@ struct engine_heap {
 };
 
 struct engine {
-	uint64_t now_ps;
+	/* Line 0: every event. */
+	alignas(64) uint64_t now_ps;
 	uint64_t start_ps;
 	uint64_t slot_ps;             /* start of the current slot, a multiple of its length */
-	uint64_t next_ps;             /* no slot before this one is used, but for the current one */
+	uint64_t limit_ps;            /* an event after it needs more than a look at the wheel */
 	struct engine_event *current; /* rest of the current slot, in order */
 	uint64_t sequence;
 	uint64_t events; /* taken */
 	uint64_t runs;   /* of nodes */
-	uint32_t node_count;
-	uint32_t repeats;  /* runs since time last passed */
+	/* Line 1. */
 	struct node *last; /* the node that ran last */
+	uint32_t repeats;  /* runs since time last passed */
+	uint32_t node_count;
+	uint64_t until_ps; /* of engine_run() */
 	struct engine_heap heap;
-	uint64_t summary; /* bit w: used[w] is not zero */
-	uint64_t used[ENGINE_SLOT_COUNT / 64];
-	struct engine_event *slot[ENGINE_SLOT_COUNT];
+	alignas(64) uint64_t used[ENGINE_SLOT_COUNT / 64];
+	struct engine_event *slot[ENGINE_SLOT_COUNT]; /* by their next, in no order */
 };
 
 /** @param start_ps any time */
@@ -127,18 +132,11 @@ static inline uint32_t engine_slot(uint64_t time_ps)
 static inline void engine_wheel_add(struct engine *engine, struct engine_event *event)
 {
 	uint32_t index = engine_slot(event->time_ps);
-	struct engine_event *head = engine->slot[index];
 
-	if (time_after(engine->next_ps, event->time_ps))
-		engine->next_ps = event->time_ps & ~(ENGINE_SLOT_PS - 1);
 	event->place = ENGINE_WHEEL;
-	event->next = head;
-	event->previous = NULL;
-	if (head != NULL)
-		head->previous = event;
+	event->next = engine->slot[index];
 	engine->slot[index] = event;
 	engine->used[index / 64] |= UINT64_C(1) << (index % 64);
-	engine->summary |= UINT64_C(1) << (index / 64);
 }
 
 /* The rest of engine_schedule(): the current slot, or beyond the wheel. */
@@ -162,15 +160,27 @@ static inline void engine_schedule(struct engine *engine, struct engine_event *e
 /** Take a scheduled event out. One that isn't scheduled: nothing happens. */
 void engine_cancel(struct engine *engine, struct engine_event *event);
 
-/* Have the node's timer fire at due_ps at the latest; an earlier one is found stale and renewed. */
-static inline void engine_timer_arm(struct engine *engine, struct node *node)
+/** Take a node's timers out. */
+void engine_remove(struct engine *engine, struct node *node);
+
+/* Have a timer fire at due_ps at the latest; an earlier one is found stale and renewed. */
+static inline void engine_timer_arm(struct engine *engine, struct engine_event *timer,
+				    uint64_t due_ps)
 {
-	if (node->timer.place != ENGINE_NOWHERE) {
-		if (!time_after(node->timer.time_ps, node->due_ps))
+	if (timer->place != ENGINE_NOWHERE) {
+		if (!time_after(timer->time_ps, due_ps))
 			return;
-		engine_cancel(engine, &node->timer);
+		engine_cancel(engine, timer);
 	}
-	engine_schedule(engine, &node->timer, node->due_ps);
+	engine_schedule(engine, timer, due_ps);
+}
+
+/* Have one of the node's timers fire at its due_ps at the latest. */
+static inline void engine_node_arm(struct engine *engine, struct node *node)
+{
+	bool near = node->due_ps - engine->slot_ps < ENGINE_WINDOW_PS;
+
+	engine_timer_arm(engine, near ? &node->timer : &node->distant, node->due_ps);
 }
 
 /** Have a node run at a time, or earlier when it is due earlier. Hot. */
@@ -180,7 +190,7 @@ static inline void engine_wake(struct engine *engine, struct node *node, uint64_
 		return;
 	node->waiting = true;
 	node->due_ps = time_ps;
-	engine_timer_arm(engine, node);
+	engine_node_arm(engine, node);
 }
 
 /**

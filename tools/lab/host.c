@@ -237,7 +237,7 @@ void host_init(struct host *host, struct engine *engine, const struct host_param
 
 void host_fini(struct host *host)
 {
-	engine_cancel(host->node.engine, &host->node.timer);
+	engine_remove(host->node.engine, &host->node);
 	free(host->due);
 	host->due = NULL;
 }

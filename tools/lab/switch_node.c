@@ -142,7 +142,7 @@ void switch_free(struct switch_node *switch_node)
 	if (switch_node->snapshot != NULL)
 		switch_node->snapshot_free(switch_node->snapshot);
 	fib_free(switch_node->fib);
-	engine_cancel(switch_node->node.engine, &switch_node->node.timer);
+	engine_remove(switch_node->node.engine, &switch_node->node);
 	free(switch_node->io);
 	free(switch_node);
 }
