@@ -258,8 +258,9 @@ uint32_t rig_build(const struct rig_packet *packet, uint8_t bytes[RIG_FRAME_BYTE
 	memcpy(path.source_ip, packet->source_ip, 16);
 	memcpy(path.destination_ip, packet->destination_ip, 16);
 	frame_template_init(&template, &path);
-	built = frame_build(&template, pool, &what);
+	built = rte_mbuf_raw_alloc(pool);
 	cr_assert_not_null(built);
+	frame_build(&template, built, &what);
 	*real = built->data_len;
 	memcpy(bytes, packet_data(built), built->data_len);
 	length = packet_length(built);

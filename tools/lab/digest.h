@@ -4,8 +4,10 @@
  * wire, its length and its headers.
  *
  * Integer code over bytes read in a fixed order, so that compiler, flags and machine (little endian)
- * don't matter. The mix is a 64 x 64 -> 128 bit multiplication folded to 64 bits, with odd constants;
- * no cryptography: it finds differences, it doesn't resist somebody who looks for a collision.
+ * don't matter. Words of a frame go through two chains of rotate, xor and multiply by an odd constant:
+ * each step is a bijection, so a difference never gets lost within its chain. The chains, the length
+ * and the time are mixed by a 64 x 64 -> 128 bit multiplication folded to 64 bits. No cryptography:
+ * it finds differences, it doesn't resist somebody who looks for a collision.
  */
 #ifndef LAB_DIGEST_H
 #define LAB_DIGEST_H
@@ -33,38 +35,46 @@ static inline uint64_t digest_add(uint64_t digest, uint64_t value)
 	return digest_mix(digest, value) + value;
 }
 
-static inline uint64_t digest_pair(const uint8_t *bytes, uint32_t place)
-{
-	uint64_t pair[2];
+/* Even words of a frame, and odd ones: neither waits for the other's multiplications. */
+struct digest_chains {
+	uint64_t even, odd;
+};
 
-	memcpy(pair, bytes, sizeof(pair));
-	return digest_mix(pair[0] + place, pair[1]);
+static inline uint64_t digest_word(uint64_t chain, const uint8_t *bytes)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return ((chain << 23 | chain >> 41) ^ word) * DIGEST_FACTOR;
 }
 
-/**
- * Of n bytes. Sixteen at a time, the last sixteen once more where they overlap: all multiplications
- * are independent of each other.
- */
-static inline uint64_t digest_bytes(const uint8_t *bytes, uint32_t n)
+static inline struct digest_chains digest_pair(struct digest_chains chains, const uint8_t *bytes)
 {
-	uint64_t digest = n;
-	uint32_t at = 0;
+	chains.even = digest_word(chains.even, bytes);
+	chains.odd = digest_word(chains.odd, bytes + 8);
+	return chains;
+}
+
+/** Of n bytes: sixteen at a time, the last sixteen once more where they overlap. */
+static inline struct digest_chains digest_bytes(const uint8_t *bytes, uint32_t n)
+{
+	struct digest_chains chains = {n, DIGEST_START};
+	uint8_t padded[16] = {0};
 
 	/* Headers of a RoCEv2 packet: without a loop. */
-	if (__builtin_expect(n > 48 && n <= 80, 1)) {
-		digest += digest_pair(bytes, 0) + digest_pair(bytes + 16, 16) +
-			  digest_pair(bytes + 32, 32) + digest_pair(bytes + n - 16, n);
-		return n > 64 ? digest + digest_pair(bytes + 48, 48) : digest;
+	if (__builtin_expect(n > 48 && n <= 64, 1)) {
+		chains = digest_pair(chains, bytes);
+		chains = digest_pair(chains, bytes + 16);
+		chains = digest_pair(chains, bytes + 32);
+		return digest_pair(chains, bytes + n - 16);
 	}
 	if (n < 16) {
-		uint8_t padded[16] = {0};
-
 		memcpy(padded, bytes, n);
-		return digest + digest_pair(padded, 0);
+		return digest_pair(chains, padded);
 	}
-	for (; at + 16 < n; at += 16)
-		digest += digest_pair(bytes + at, at);
-	return digest + digest_pair(bytes + n - 16, n);
+	for (uint32_t at = 0; at + 16 < n; at += 16)
+		chains = digest_pair(chains, bytes + at);
+	return digest_pair(chains, bytes + n - 16);
 }
 
 /** A digest that goes on with a frame and the time since the start at which it arrived. Hot. */
@@ -72,9 +82,10 @@ static inline uint64_t digest_frame(uint64_t digest, uint64_t time_ps, struct rt
 {
 	uint32_t real =
 		packet->data_len < DIGEST_FRAME_BYTES ? packet->data_len : DIGEST_FRAME_BYTES;
-	uint64_t headers = digest_bytes(packet_data(packet), real) + packet_length(packet);
+	struct digest_chains chains = digest_bytes(packet_data(packet), real);
 
-	return digest_mix(digest + time_ps, headers) + time_ps;
+	chains.odd = (chains.odd << 32 | chains.odd >> 32) + packet_length(packet);
+	return digest_mix(digest + time_ps, chains.even ^ chains.odd) + time_ps;
 }
 
 #endif

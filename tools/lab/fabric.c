@@ -59,7 +59,7 @@ uint64_t fabric_packets(const struct scenario *scenario)
 
 		held += 2 * (bits / 8 / FRAME_BYTES_MIN + 4);
 	}
-	return (sent < held ? sent : held) + POOL_CACHE + POOL_SPARE;
+	return (sent < held ? sent : held) + POOL_CACHE + TRAFFIC_SPARES + POOL_SPARE;
 }
 
 uint64_t fabric_table_bytes(const struct scenario *scenario)
@@ -303,6 +303,7 @@ void fabric_free(struct fabric *fabric)
 			host_fini(&fabric->hosts[i]);
 	queue_pool_free(fabric->queue_pool);
 	engine_free(fabric->engine);
+	traffic_fini(&fabric->traffic);
 	free(fabric->traffic.flows);
 	free(fabric->wires);
 	free(fabric->hosts);

@@ -15,6 +15,9 @@
 
 #define STAMP_BYTES 8
 
+/* IPv4 and BTH without a tag, and what was rounded up to copy them fast. */
+#define FRAME_USUAL_BYTES 64
+
 static inline void store16(uint8_t *at, uint32_t value)
 {
 	uint16_t big = rte_cpu_to_be_16((uint16_t)value);
@@ -135,21 +138,22 @@ static inline void build_ip(const struct frame_template *template, uint8_t *ip, 
 	store16(ip + 10, ~sum);
 }
 
-struct rte_mbuf *frame_build(const struct frame_template *template, struct rte_mempool *pool,
-			     const struct frame_packet *what)
+void frame_build(const struct frame_template *template, struct rte_mbuf *packet,
+		 const struct frame_packet *what)
 {
 	uint32_t header = header_bytes(template, what->opcode);
-	uint32_t length = frame_length(template, what->opcode, what->payload_bytes);
+	uint32_t padding = -what->payload_bytes & 3;
+	uint32_t length = header + what->payload_bytes + padding + FRAME_ICRC_BYTES;
 	uint32_t real = header;
-	struct rte_mbuf *packet = rte_mbuf_raw_alloc(pool);
 	uint8_t *at;
 
-	if (packet == NULL)
-		return NULL;
 	packet->data_off = RTE_PKTMBUF_HEADROOM;
 	packet->ol_flags = 0;
 	at = packet_data(packet);
-	memcpy(at, template->bytes, FRAME_REAL_BYTES_MAX);
+	memcpy(at, template->bytes, FRAME_USUAL_BYTES);
+	if (unlikely(header > FRAME_USUAL_BYTES))
+		memcpy(at + FRAME_USUAL_BYTES, template->bytes + FRAME_USUAL_BYTES,
+		       FRAME_REAL_BYTES_MAX - FRAME_USUAL_BYTES);
 	if (what->payload_bytes >= STAMP_BYTES) {
 		uint64_t stamp = htole64(what->stamp_ps);
 
@@ -164,11 +168,10 @@ struct rte_mbuf *frame_build(const struct frame_template *template, struct rte_m
 	store16(at + template->udp_offset + 4, length - template->udp_offset);
 	at += template->bth_offset;
 	at[0] = (uint8_t)what->opcode;
-	at[1] = (uint8_t)((-what->payload_bytes & 3) << 4); /* pad count */
+	at[1] = (uint8_t)(padding << 4); /* pad count */
 	store32(at + 8, what->psn & FRAME_PSN_MASK);
-	if (opcode_has_reth(what->opcode))
+	if (unlikely(opcode_has_reth(what->opcode)))
 		store32(at + FRAME_BTH_BYTES + 12, what->message_bytes);
-	return packet;
 }
 
 /* Offset of the UDP header and end of the IP packet; false: not ours to read. */
@@ -207,30 +210,52 @@ static inline bool read_ip(const uint8_t *data, uint32_t real, uint32_t length,
 	return end == length && load16(data + at + 4) == length - at;
 }
 
-bool frame_read(struct rte_mbuf *packet, struct frame_view *view)
+/* The transport header at `at`. */
+static inline bool read_transport(const uint8_t *data, uint32_t real, uint32_t length, uint32_t at,
+				  struct frame_view *view)
 {
-	const uint8_t *data = packet_data(packet);
-	uint32_t length = packet_length(packet);
-	uint32_t real = packet->data_len;
-	uint32_t at, payload;
+	uint32_t padding = data[at + 1] >> 4 & 3;
 
-	if (real < 14 + 20 + 8 + FRAME_BTH_BYTES || !read_ip(data, real, length, view, &at))
-		return false;
-	if (load16(data + at + 2) != FRAME_UDP_PORT)
-		return false;
-	at += 8;
 	view->opcode = data[at];
 	view->queue_pair = load32(data + at + 4) & 0xFFFFFF;
 	view->psn = load32(data + at + 8) & FRAME_PSN_MASK;
-	payload = data[at + 1] >> 4 & 3;
-	at += FRAME_BTH_BYTES + (opcode_has_reth(view->opcode) ? FRAME_RETH_BYTES : 0);
-	if (length < at + FRAME_ICRC_BYTES + payload)
+	at += FRAME_BTH_BYTES;
+	if (unlikely(opcode_has_reth(view->opcode)))
+		at += FRAME_RETH_BYTES;
+	if (length < at + FRAME_ICRC_BYTES + padding)
 		return false;
-	view->payload_bytes = length - at - FRAME_ICRC_BYTES - payload;
+	view->payload_bytes = length - at - FRAME_ICRC_BYTES - padding;
 	view->stamped = view->payload_bytes >= STAMP_BYTES && real >= at + STAMP_BYTES;
 	if (view->stamped) {
 		memcpy(&view->stamp_ps, data + at, STAMP_BYTES);
 		view->stamp_ps = le64toh(view->stamp_ps);
 	}
 	return true;
+}
+
+/* An untagged IPv4 header without options, and UDP, in a frame that contradicts neither. */
+static inline bool usual(const uint8_t *data, uint32_t length)
+{
+	return load32(data + 12) >> 8 == (RTE_ETHER_TYPE_IPV4 << 8 | RTE_IPV4_VHL_DEF) &&
+	       data[14 + 9] == IPPROTO_UDP && load16(data + 14 + 2) == length - 14 &&
+	       load32(data + 34 + 2) == ((uint32_t)FRAME_UDP_PORT << 16) + length - 34;
+}
+
+bool frame_read(struct rte_mbuf *packet, struct frame_view *view)
+{
+	const uint8_t *data = packet_data(packet);
+	uint32_t length = packet_length(packet);
+	uint32_t real = packet->data_len;
+	uint32_t at;
+
+	if (unlikely(real < 14 + 20 + 8 + FRAME_BTH_BYTES))
+		return false;
+	if (likely(usual(data, length))) {
+		view->family = 4;
+		view->tos = data[14 + 1];
+		view->destination_ip = data + 14 + 16;
+		return read_transport(data, real, length, 14 + 20 + 8, view);
+	}
+	return read_ip(data, real, length, view, &at) && load16(data + at + 2) == FRAME_UDP_PORT &&
+	       read_transport(data, real, length, at + 8, view);
 }

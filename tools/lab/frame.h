@@ -19,7 +19,6 @@
 #include <stdint.h>
 
 struct rte_mbuf;
-struct rte_mempool;
 
 #define FRAME_BTH_BYTES  12
 #define FRAME_RETH_BYTES 16
@@ -77,9 +76,9 @@ struct frame_packet {
 	uint64_t stamp_ps;      /* stored in the payload when it has eight bytes */
 };
 
-/** Build a frame. Hot. @return NULL when the pool is empty */
-struct rte_mbuf *frame_build(const struct frame_template *template, struct rte_mempool *pool,
-			     const struct frame_packet *what);
+/** Build a frame. Hot. @param packet as rte_mbuf_raw_alloc() gives it, with FRAME_REAL_BYTES_MAX */
+void frame_build(const struct frame_template *template, struct rte_mbuf *packet,
+		 const struct frame_packet *what);
 
 /** Frame length (without FCS) that frame_build() gives for a payload. */
 uint32_t frame_length(const struct frame_template *template, enum frame_opcode opcode,

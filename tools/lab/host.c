@@ -66,6 +66,29 @@ static void due_remove_first(struct host *host)
 		due_down(host, 0, last);
 }
 
+/* --- buffers --- */
+
+static inline struct rte_mbuf *traffic_alloc(struct traffic *traffic, struct rte_mempool *pool)
+{
+	if (likely(traffic->spare_count != 0))
+		return traffic->spare[--traffic->spare_count];
+	return rte_mbuf_raw_alloc(pool);
+}
+
+static inline void traffic_release(struct traffic *traffic, struct rte_mbuf *packet)
+{
+	if (likely(traffic->spare_count != TRAFFIC_SPARES))
+		traffic->spare[traffic->spare_count++] = packet;
+	else
+		rte_mbuf_raw_free(packet);
+}
+
+void traffic_fini(struct traffic *traffic)
+{
+	while (traffic->spare_count != 0)
+		rte_mbuf_raw_free(traffic->spare[--traffic->spare_count]);
+}
+
 /* --- sending --- */
 
 static inline enum frame_opcode packet_opcode(bool first, bool last)
@@ -75,31 +98,27 @@ static inline enum frame_opcode packet_opcode(bool first, bool last)
 	return last ? FRAME_WRITE_LAST : FRAME_WRITE_MIDDLE;
 }
 
-/* The next packet of a flow, or NULL when there is no buffer for it. */
-static struct rte_mbuf *flow_packet(struct flow *flow, struct rte_mempool *pool, uint64_t stamp_ps)
+/* Make the next packet of a flow. */
+static void flow_packet(struct flow *flow, struct rte_mbuf *packet, uint64_t stamp_ps)
 {
 	bool first = flow->message_left == 0;
 	uint32_t message = flow->message_left;
 	struct frame_packet what = {.psn = flow->psn, .stamp_ps = stamp_ps};
-	struct rte_mbuf *packet;
 
-	if (first)
+	if (unlikely(first))
 		message = flow->bytes_left < FLOW_MESSAGE_BYTES ? (uint32_t)flow->bytes_left
 								: FLOW_MESSAGE_BYTES;
 	what.message_bytes = message;
 	what.payload_bytes =
 		message < flow->params.payload_bytes ? message : flow->params.payload_bytes;
 	what.opcode = packet_opcode(first, what.payload_bytes == message);
-	packet = frame_build(&flow->template, pool, &what);
-	if (packet == NULL)
-		return NULL;
+	frame_build(&flow->template, packet, &what);
 	flow->psn = (flow->psn + 1) & FRAME_PSN_MASK;
 	flow->message_left = message - what.payload_bytes;
 	if (flow->bytes_left != UINT64_MAX)
 		flow->bytes_left -= what.payload_bytes;
 	flow->sent_bytes += what.payload_bytes;
 	flow->sent_packets++;
-	return packet;
 }
 
 static inline bool flow_over(const struct flow *flow)
@@ -112,25 +131,26 @@ static inline bool flow_over(const struct flow *flow)
 static void host_send(struct host *host, uint64_t now_ps)
 {
 	struct flow *flow = host->due[0];
-	/* Stamps count from the start: frames don't depend on where the clock stands. */
-	uint64_t stamp_ps = now_ps - host->node.engine->start_ps;
-	struct rte_mbuf *packet = flow_packet(flow, host->params.pool, stamp_ps);
+	struct rte_mbuf *packet = traffic_alloc(host->traffic, host->params.pool);
 
-	if (packet == NULL) {
+	if (unlikely(packet == NULL)) {
 		host->traffic->pool_empty++;
 		flow->due_ps = now_ps + POOL_RETRY_PS;
 	} else {
-		uint32_t bytes = packet_length(packet) + flow->params.overhead_bytes;
+		uint32_t bytes;
 
+		/* Stamps count from the start: frames don't depend on where the clock stands. */
+		flow_packet(flow, packet, now_ps - host->node.engine->start_ps);
+		bytes = packet_length(packet) + flow->params.overhead_bytes;
 		flow->due_ps += wire_rate_time_ps(&flow->pace, bytes);
 		if (time_after(now_ps, flow->due_ps))
 			flow->due_ps = now_ps;
 		wire_send(host->tx, packet);
 		host->sent_packets++;
 	}
-	if (flow_over(flow))
+	if (unlikely(flow_over(flow)))
 		due_remove_first(host);
-	else
+	else if (host->due_count != 1)
 		due_down(host, 0, flow);
 }
 
@@ -177,7 +197,7 @@ static inline void host_take(struct host *host, struct rte_mbuf *packet, uint64_
 		if (likely(id < traffic->flow_count &&
 			   traffic->flows[id].params.destination == host)) {
 			flow_receive(host, &traffic->flows[id], &view, now_ps);
-			rte_mbuf_raw_free(packet);
+			traffic_release(traffic, packet);
 			return;
 		}
 	}

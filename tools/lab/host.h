@@ -19,16 +19,28 @@
 #include "tools/lab/histogram.h"
 #include "tools/lab/link.h"
 
+struct rte_mbuf;
 struct rte_mempool;
 
-/* What hosts have in common: all flows, to find one by its queue pair, and all latencies. */
+/* Buffers of packets that were delivered, for the next ones: at hand sooner than the pool's. */
+#define TRAFFIC_SPARES 256
+
+/*
+ * What hosts have in common: all flows, to find one by its queue pair, all latencies, and buffers
+ * that lie between two packets.
+ */
 struct traffic {
 	struct flow *flows; /* [flow_count] */
 	uint32_t flow_count;
-	uint32_t flows_open;      /* with an end that hasn't been reached */
+	uint32_t flows_open; /* with an end that hasn't been reached */
+	uint64_t pool_empty; /* packets that couldn't be sent in time for want of a buffer */
+	uint32_t spare_count;
+	struct rte_mbuf *spare[TRAFFIC_SPARES];
 	struct histogram latency; /* ns, of every packet with a stamp */
-	uint64_t pool_empty;      /* packets that couldn't be sent in time for want of a buffer */
 };
+
+/** Give spare buffers back to their pool. */
+void traffic_fini(struct traffic *traffic);
 
 struct host_params {
 	const char *name; /* kept by the caller */

@@ -58,7 +58,9 @@ static inline void wire_schedule_first(struct wire *wire)
 	const struct wire_frame *first = &wire->frames[wire->head & wire->mask];
 
 	wire->arrival.prefetch[0] = first->packet;
-	wire->arrival.prefetch[1] = packet_data(first->packet);
+	/* Where its data is by default: its header need not be in the cache to say so. */
+	wire->arrival.prefetch[1] =
+		(const char *)first->packet + sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM;
 	engine_schedule(wire->engine, &wire->arrival, first->arrival_ps);
 }
 
@@ -84,24 +86,22 @@ void wire_send(struct wire *wire, struct rte_mbuf *packet)
 
 uint16_t wire_receive(struct wire *wire, struct rte_mbuf **packets, uint16_t count)
 {
-	uint64_t now_ps = wire->engine->now_ps;
+	uint64_t now_ps = wire->engine->now_ps, start_ps = wire->engine->start_ps;
+	const struct wire_frame *frames = wire->frames, *frame;
+	uint32_t head = wire->head, left = wire->tail - head, mask = wire->mask;
 	uint16_t n = 0;
 
-	while (wire->head != wire->tail) {
-		const struct wire_frame *frame = &wire->frames[wire->head & wire->mask];
-
-		if (time_after(frame->arrival_ps, now_ps)) {
-			if (wire->arrival.place == ENGINE_NOWHERE)
-				wire_schedule_first(wire);
+	for (; left != 0; left--, head++) {
+		frame = &frames[head & mask];
+		if (time_after(frame->arrival_ps, now_ps) || n == count)
 			break;
-		}
-		if (n == count)
-			break;
-		wire->digest =
-			digest_frame(wire->digest, now_ps - wire->engine->start_ps, frame->packet);
+		wire->digest = digest_frame(wire->digest, now_ps - start_ps, frame->packet);
 		packets[n++] = frame->packet;
-		wire->head++;
 	}
+	wire->head = head;
+	if (left != 0 && time_after(frames[head & mask].arrival_ps, now_ps) &&
+	    wire->arrival.place == ENGINE_NOWHERE)
+		wire_schedule_first(wire);
 	return n;
 }
 
