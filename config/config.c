@@ -77,7 +77,8 @@ static void check_rules(struct schema_document *document, struct config *config)
 	config_check_ports(document, config);
 	config_check_vlans(document, config);
 	check_leaf(document, config);
-	config_classes_complete(document, schema_at(document, "classes"), config);
+	if (config_classes_complete(document, schema_at(document, "classes"), config) == 0)
+		config_buffer_complete(document, root, config);
 	config_check_addresses(document, config, &connected);
 	if (!schema_child(root, "ports")->refused && !schema_child(root, "vlans")->refused) {
 		config_check_routes(document, config, &connected);

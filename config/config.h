@@ -32,6 +32,9 @@
 #define CONFIG_CORES_MAX     64
 #define CONFIG_VLAN_MAX      4094
 
+/* RDMA path MTU of a class that names none: what a layer 3 MTU of 1500 carries. */
+#define CONFIG_RDMA_MTU_BYTES 1024
+
 /* An address of either family; IPv4 in the first four bytes. Network byte order. */
 struct config_ip {
 	uint8_t family; /* 4 or 6; 0: unset */
@@ -62,6 +65,21 @@ enum config_driver {
 
 enum config_trust { CONFIG_TRUST_DSCP, CONFIG_TRUST_PCP, CONFIG_TRUST_NONE };
 
+enum config_pfc {
+	CONFIG_PFC_AUTO, /* software or hardware, as the device can */
+	CONFIG_PFC_SOFTWARE,
+	CONFIG_PFC_HARDWARE,
+	CONFIG_PFC_HONOUR_ONLY, /* obeys pauses, sends none */
+	CONFIG_PFC_OFF,
+};
+
+/* How long a peer takes from a pause's arrival to its last bit. */
+enum config_response {
+	CONFIG_RESPONSE_TIME,     /* peer_response_ps */
+	CONFIG_RESPONSE_STANDARD, /* `auto`: the limit of IEEE 802.3 annex 31B (headroom.h) */
+	CONFIG_RESPONSE_ROCELEAF, /* another roceleaf, set up as this one is */
+};
+
 struct config_leaf {
 	char name[CONFIG_NAME_BYTES];     /* default "leaf" */
 	uint16_t cores[CONFIG_CORES_MAX]; /* worker cores; core_count 0: `workers` of our choice */
@@ -82,6 +100,14 @@ struct config_port {
 	uint32_t mtu_bytes;      /* default 1500; layer 3 bytes, FCS and Ethernet header apart */
 	enum config_trust trust; /* default dscp */
 
+	/* For headroom. What a struct made of zeros has is an ideal wire: no length, no delay. */
+	uint32_t cable_mm;                  /* default 3m */
+	bool nic_delay_auto;                /* default: by the kind of device; else nic_delay_ps */
+	uint64_t nic_delay_ps;              /* in the NIC and on the bus, one way */
+	enum config_response peer_response; /* default `auto` */
+	uint64_t peer_response_ps;
+	enum config_pfc pfc; /* default `auto` */
+
 	/* Bridged: access_vlan, or trunk VLANs with an optional native one. Routed: addresses. */
 	uint16_t access_vlan; /* 0: not an access port */
 	uint16_t native_vlan; /* trunk: untagged frames; 0: untagged frames are dropped */
@@ -100,6 +126,18 @@ struct config_vlan {
 	struct config_mark mark;
 };
 
+/* Probability of marking or dropping: none below min, rising to pmax at max, certain above. */
+struct config_curve {
+	uint32_t min_bytes, max_bytes; /* 1 <= min <= max */
+	uint32_t pmax_ppm;             /* 100..1000000 */
+};
+
+enum config_ecn {
+	CONFIG_ECN_CURVE, /* as ecn_curve says */
+	CONFIG_ECN_AUTO,  /* by the egress port's speed (buffer_plan.h) */
+	CONFIG_ECN_OFF,
+};
+
 struct config_class {
 	char name[CONFIG_NAME_BYTES];
 	uint8_t priority; /* 0..7, unique */
@@ -110,7 +148,57 @@ struct config_class {
 	uint8_t weight;        /* 1..100 of DWRR bytes; 0 with strict */
 	uint64_t max_rate_bps; /* strict only: shaper; 0: none */
 	uint32_t max_rate_ppm; /* the same as a share of the port's speed; 0: none */
+	uint32_t
+		rdma_mtu_bytes; /* payload of its full RDMA packets; 256, 512, ... 4096; default 1024 */
+	enum config_ecn ecn; /* default AUTO for lossless classes, OFF for others */
+	bool ecn_given;      /* it was written */
+	struct config_curve ecn_curve;
+	bool wred; /* lossy only; default off */
+	struct config_curve wred_curve;
+	uint32_t alpha_q8; /* 256 * alpha, 1..32768; default 256 */
+	/* What each port has for this class alone. Lossless only; not given: its longest frame. */
+	uint32_t reserved_bytes;
+	bool reserved_given;
 	struct config_mark mark;
+};
+
+/* `alpha: {CLASS: 1/2}` and `reserved: {CLASS: 8KB}` as written; the classes have the values. */
+struct config_class_ratio {
+	char name[CONFIG_NAME_BYTES];
+	uint32_t ratio[2]; /* numerator, denominator: struct schema_ratio */
+};
+
+struct config_class_size {
+	char name[CONFIG_NAME_BYTES];
+	uint32_t bytes;
+};
+
+struct config_buffer {
+	struct config_class_ratio *alphas;
+	uint16_t alpha_count;
+	struct config_class_size *reserves;
+	uint16_t reserve_count;
+	uint32_t lossy_max_ppm;    /* of what headroom leaves of the pool; default 30% */
+	uint32_t small_frames_ppm; /* promise: share of bytes in frames of 64; default 10% */
+	uint32_t oversubscribe;    /* headroom pool: sum of the headrooms over this; 0: off */
+	bool xon_offset_auto;      /* default: two RDMA frames; else xon_offset_bytes */
+	uint32_t xon_offset_bytes;
+	bool allow_pfc_before_ecn;
+};
+
+enum config_watchdog_action {
+	CONFIG_WATCHDOG_ALERT,
+	CONFIG_WATCHDOG_DROP,
+	CONFIG_WATCHDOG_FORWARD,
+	CONFIG_WATCHDOG_OFF,
+};
+
+struct config_watchdog {
+	uint64_t detect_ps;  /* 100 ms..5 s; default 200 ms */
+	uint64_t restore_ps; /* 100 ms..60 s; default twice detect */
+	uint64_t poll_ps;    /* 100 ms..1 s, at most the smaller of the two; default half of that */
+	bool poll_auto;
+	enum config_watchdog_action action;
 };
 
 struct config_route {
@@ -141,6 +229,8 @@ struct config {
 	uint8_t class_count;
 	uint8_t default_class; /* index of the lossy class that takes every DSCP not named */
 	enum config_class_preset class_preset;
+	struct config_buffer buffer;
+	struct config_watchdog watchdog;
 	struct config_route *routes;
 	uint32_t route_count;
 	struct config_neighbour *neighbours;

@@ -76,12 +76,38 @@ static const char *shape_written(const struct schema_node *node)
 						 : "a single value";
 }
 
+/* "a mapping: {kmin: 64KB, kmax: 64KB}": keys that are needed, or the first one. */
+static void describe_mapping(const struct schema_row *row, char *buffer, size_t size)
+{
+	const struct schema_row *key = row->table->rows;
+	bool first = true;
+	size_t used;
+
+	if (row->shape == SCHEMA_KEYED) {
+		snprintf(buffer, size, "a mapping: {NAME: %s}", schema_type_example(&key[1]));
+		return;
+	}
+	used = (size_t)snprintf(buffer, size, "a mapping: {");
+	for (; key->key != NULL && used < size; key++) {
+		int n;
+
+		if (!first && (key->flags & SCHEMA_REQUIRED) == 0)
+			continue;
+		n = snprintf(buffer + used, size - used, "%s%s: %s", first ? "" : ", ", key->key,
+			     schema_type_example(key));
+		used += n > 0 ? (size_t)n : 0;
+		first = false;
+	}
+	if (used < size)
+		snprintf(buffer + used, size - used, "}");
+}
+
 static void describe_form(const struct schema_row *row, char *buffer, size_t size)
 {
 	if (row->type == SCHEMA_MAP && is_list(row))
 		snprintf(buffer, size, "a list of mappings, each %s", row->table->name);
 	else if (row->type == SCHEMA_MAP)
-		snprintf(buffer, size, "a mapping: {key: value}");
+		describe_mapping(row, buffer, size);
 	else
 		snprintf(buffer, size, "%s, such as %s%s%s", schema_type_name(row),
 			 is_list(row) ? "[" : "", schema_type_example(row),

@@ -126,6 +126,23 @@ static const struct schema_table port_vlan_table = {
 	.check = check_port_vlan,
 };
 
+static const struct schema_word auto_words[] = {{"auto", true, NULL}, {0}};
+
+static const struct schema_word response_words[] = {
+	{"auto", CONFIG_RESPONSE_STANDARD, "the limit that IEEE 802.3 annex 31B sets a NIC."},
+	{"roceleaf", CONFIG_RESPONSE_ROCELEAF, "another roceleaf, set up as this one is."},
+	{0},
+};
+
+static const struct schema_word pfc_words[] = {
+	{"auto", CONFIG_PFC_AUTO, "by the NIC where it can, else by us."},
+	{"software", CONFIG_PFC_SOFTWARE, "by us."},
+	{"hardware", CONFIG_PFC_HARDWARE, "by the NIC."},
+	{"honour-only", CONFIG_PFC_HONOUR_ONLY, "obeys pauses and sends none."},
+	{"off", CONFIG_PFC_OFF, "neither."},
+	{0},
+};
+
 static const struct schema_row port_rows[] = {
 	{"name", SCHEMA_NAME, SCHEMA_FIELD(struct config_port, name), .flags = SCHEMA_REQUIRED,
 	 .help = "Unique; used in every table, metric and message. A routed port's kernel "
@@ -146,6 +163,23 @@ static const struct schema_row port_rows[] = {
 	{"trust", SCHEMA_ENUM, SCHEMA_FIELD(struct config_port, trust), .words = trust_words,
 	 .fallback = "dscp", .flags = SCHEMA_RELOADABLE,
 	 .help = "What of an arriving packet is believed."},
+	/* 40 km is what the longest pluggable optics reach (IEEE 802.3 ER). */
+	{"cable", SCHEMA_LENGTH, SCHEMA_FIELD(struct config_port, cable_mm), .min = 10,
+	 .max = 40000000, .fallback = "3m", .flags = SCHEMA_RELOADABLE,
+	 .help = "Length of the cable, for headroom."},
+	{"nic_delay", SCHEMA_ENUM, SCHEMA_FIELD(struct config_port, nic_delay_auto),
+	 .words = auto_words, .fallback = "auto", .flags = SCHEMA_RELOADABLE,
+	 .help = "Time in the NIC and on the bus, one way, for headroom; `auto`: by the driver."},
+	{"nic_delay", SCHEMA_TIME, SCHEMA_FIELD(struct config_port, nic_delay_ps),
+	 .max = 10 * PS_PER_MS, .flags = SCHEMA_RELOADABLE},
+	{"peer_response", SCHEMA_ENUM, SCHEMA_FIELD(struct config_port, peer_response),
+	 .words = response_words, .fallback = "auto", .flags = SCHEMA_RELOADABLE,
+	 .help = "Time from a pause's arrival at the peer to its last bit, for headroom."},
+	{"peer_response", SCHEMA_TIME, SCHEMA_FIELD(struct config_port, peer_response_ps),
+	 .max = 10 * PS_PER_MS, .flags = SCHEMA_RELOADABLE},
+	{"pfc", SCHEMA_ENUM, SCHEMA_FIELD(struct config_port, pfc), .words = pfc_words,
+	 .fallback = "auto", .flags = SCHEMA_RELOADABLE,
+	 .help = "Who sends and obeys pauses (IEEE 802.1Qbb) on this port."},
 	{"vlan", SCHEMA_MAP, SCHEMA_HERE, .table = &port_vlan_table,
 	 .flags = SCHEMA_RELOADABLE | SCHEMA_OPTIONAL, .fallback_help = "{access: 1}",
 	 .help = "A bridged port. Excludes `address`."},
@@ -206,6 +240,84 @@ const struct schema_word config_class_presets[] = {
 	{0},
 };
 
+/* InfiniBand Architecture volume 1, path MTU: the payloads that RDMA packets may have. */
+static const struct schema_word rdma_mtu_words[] = {
+	{"256", 256, NULL},   {"512", 512, NULL},   {"1024", 1024, NULL},
+	{"2048", 2048, NULL}, {"4096", 4096, NULL}, {0},
+};
+
+static const struct schema_word ecn_words[] = {
+	{"auto", CONFIG_ECN_AUTO,
+	 "kmin is 1 KB for each Gb/s of the port, at least three frames; kmax four times that, pmax "
+	 "20%; scaled down until marking is complete before a pause."},
+	{"off", CONFIG_ECN_OFF, "never marks."},
+	{0},
+};
+
+static const struct schema_word wred_words[] = {{"off", false, "never drops early."}, {0}};
+
+static const struct schema_row ecn_rows[] = {
+	{"kmin", SCHEMA_SIZE, SCHEMA_FIELD(struct config_curve, min_bytes), .min = 1,
+	 .max = UINT32_MAX - 1, .flags = SCHEMA_REQUIRED | SCHEMA_RELOADABLE,
+	 .help = "Queue above which packets begin to be marked."},
+	{"kmax", SCHEMA_SIZE, SCHEMA_FIELD(struct config_curve, max_bytes), .min = 1,
+	 .max = UINT32_MAX - 1, .flags = SCHEMA_REQUIRED | SCHEMA_RELOADABLE,
+	 .help = "Queue above which every packet is marked."},
+	{"pmax", SCHEMA_SHARE, SCHEMA_FIELD(struct config_curve, pmax_ppm), .min = 100,
+	 .max = 1000000, .fallback = "20%", .flags = SCHEMA_RELOADABLE,
+	 .help = "Share of packets marked at `kmax`."},
+	{0},
+};
+
+static void check_ecn(struct schema_document *document, struct schema_node *node, void *out)
+{
+	const struct config_curve *curve = out;
+
+	if (curve->min_bytes > curve->max_bytes)
+		schema_fail(document, schema_child(node, "kmin"),
+			    "kmin (%u bytes) is above kmax (%u bytes): marking begins at kmin and "
+			    "is complete at kmax",
+			    curve->min_bytes, curve->max_bytes);
+}
+
+static const struct schema_table ecn_table = {
+	"ecn",
+	ecn_rows,
+	.help = "Marking of ECN-capable packets by the bytes that wait in their queue.",
+	.check = check_ecn,
+};
+
+static const struct schema_row wred_rows[] = {
+	{"min", SCHEMA_SIZE, SCHEMA_FIELD(struct config_curve, min_bytes), .min = 1,
+	 .max = UINT32_MAX - 1, .flags = SCHEMA_REQUIRED | SCHEMA_RELOADABLE,
+	 .help = "Queue above which packets begin to be dropped."},
+	{"max", SCHEMA_SIZE, SCHEMA_FIELD(struct config_curve, max_bytes), .min = 1,
+	 .max = UINT32_MAX - 1, .flags = SCHEMA_REQUIRED | SCHEMA_RELOADABLE,
+	 .help = "Queue above which every packet is dropped."},
+	{"pmax", SCHEMA_SHARE, SCHEMA_FIELD(struct config_curve, pmax_ppm), .min = 100,
+	 .max = 1000000, .fallback = "10%", .flags = SCHEMA_RELOADABLE,
+	 .help = "Share of packets dropped at `max`."},
+	{0},
+};
+
+static void check_wred(struct schema_document *document, struct schema_node *node, void *out)
+{
+	const struct config_curve *curve = out;
+
+	if (curve->min_bytes > curve->max_bytes)
+		schema_fail(document, schema_child(node, "min"),
+			    "min (%u bytes) is above max (%u bytes): dropping begins at min and is "
+			    "complete at max",
+			    curve->min_bytes, curve->max_bytes);
+}
+
+static const struct schema_table wred_table = {
+	"wred",
+	wred_rows,
+	.help = "Early drops of packets that aren't ECN-capable, lossy classes only.",
+	.check = check_wred,
+};
+
 static void check_class(struct schema_document *document, struct schema_node *node, void *out)
 {
 	struct config_class *class = out;
@@ -222,6 +334,16 @@ static void check_class(struct schema_document *document, struct schema_node *no
 			"max_rate needs strict: true in class %s: other classes are held by "
 			"their weights",
 			class->name);
+	if (class->lossless && class->wred_curve.max_bytes != 0)
+		schema_fail_key(document, schema_child(node, "wred"),
+				"wred is for lossy classes and class %s is lossless: nothing of it "
+				"may be dropped early; use ecn",
+				class->name);
+	if (!class->lossless && class->ecn_given && class->ecn == CONFIG_ECN_AUTO)
+		schema_fail(document, schema_child(node, "ecn"),
+			    "ecn auto is derived from when pauses begin, and class %s is lossy: "
+			    "write {kmin: 200KB, kmax: 800KB}, or off",
+			    class->name);
 	if (class->strict)
 		class->weight = 0;
 }
@@ -252,6 +374,21 @@ static const struct schema_row class_rows[] = {
 	 .help = "Bound of a strict class, as a share of the port's speed or as a rate."},
 	{"max_rate", SCHEMA_RATE, SCHEMA_FIELD(struct config_class, max_rate_bps),
 	 .min = RATE_BPS_MIN, .max = RATE_BPS_MAX, .flags = SCHEMA_RELOADABLE},
+	{"rdma_mtu", SCHEMA_ENUM, SCHEMA_FIELD(struct config_class, rdma_mtu_bytes),
+	 .words = rdma_mtu_words, .fallback = "1024", .flags = SCHEMA_RELOADABLE,
+	 .help = "Payload of a full RDMA packet: a promise from which the number of packets in the "
+		 "buffer is reckoned."},
+	{"ecn", SCHEMA_ENUM, SCHEMA_FIELD(struct config_class, ecn),
+	 SCHEMA_GIVEN(struct config_class, ecn_given), .words = ecn_words,
+	 .fallback_help = "`auto` for lossless classes, `off` for others",
+	 .flags = SCHEMA_RELOADABLE, .help = "When packets are marked."},
+	{"ecn", SCHEMA_MAP, SCHEMA_FIELD(struct config_class, ecn_curve), .table = &ecn_table,
+	 .flags = SCHEMA_RELOADABLE | SCHEMA_OPTIONAL},
+	{"wred", SCHEMA_ENUM, SCHEMA_FIELD(struct config_class, wred), .words = wred_words,
+	 .fallback = "off", .flags = SCHEMA_RELOADABLE,
+	 .help = "When packets of a lossy class are dropped early."},
+	{"wred", SCHEMA_MAP, SCHEMA_FIELD(struct config_class, wred_curve), .table = &wred_table,
+	 .flags = SCHEMA_RELOADABLE | SCHEMA_OPTIONAL},
 	{0},
 };
 
@@ -315,6 +452,7 @@ static const struct schema_row config_rows[] = {
 	 .length_max = CONFIG_VLAN_MAX, .flags = SCHEMA_RELOADABLE, .fallback_help = "none",
 	 .help = "VLAN interfaces."},
 	CONFIG_CLASSES_ROWS,
+	CONFIG_BUFFER_ROWS,
 	{"routes", SCHEMA_MAP, SCHEMA_LIST(struct config, routes, route_count),
 	 .table = &route_table, .flags = SCHEMA_RELOADABLE, .fallback_help = "none",
 	 .help = "Static routes."},

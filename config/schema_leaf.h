@@ -3,13 +3,15 @@
  * schema_leaf - the tables of leaf.yaml, for config.c, and the parts of them that other files take in.
  *
  * A lab scenario has a leaf's classes below `leaf:`. Its table takes the rows in by CONFIG_CLASSES_ROWS
- * (they store into a struct config), and calls config_classes_complete() after schema_check():
+ * and CONFIG_BUFFER_ROWS (they store into a struct config), and calls config_classes_complete() and
+ * config_buffer_complete() after schema_check():
  *
- *	static const struct schema_row leaf_rows[] = {CONFIG_CLASSES_ROWS, {0}};
+ *	static const struct schema_row leaf_rows[] = {CONFIG_CLASSES_ROWS, CONFIG_BUFFER_ROWS, {0}};
  *	static const struct schema_table leaf_table = {"a leaf", leaf_rows};
  *	{"leaf", SCHEMA_MAP, SCHEMA_FIELD(struct scenario, config), .table = &leaf_table}
  *	...
  *	config_classes_complete(document, schema_at(document, "leaf.classes"), &scenario.config);
+ *	config_buffer_complete(document, schema_at(document, "leaf"), &scenario.config);
  *
  * Thread: any.
  */
@@ -22,6 +24,8 @@
 extern const struct schema_table config_table;       /* all of leaf.yaml, into struct config */
 extern const struct schema_table config_class_table; /* one class, into struct config_class */
 extern const struct schema_word config_class_presets[];
+extern const struct schema_table config_buffer_table;   /* into struct config_buffer */
+extern const struct schema_table config_watchdog_table; /* into struct config_watchdog */
 
 #define CONFIG_CLASSES_ROWS                                                                        \
 	{"classes",                                                                                \
@@ -36,6 +40,20 @@ extern const struct schema_word config_class_presets[];
 			.table = &config_class_table, .flags = SCHEMA_RELOADABLE | SCHEMA_NONEMPTY \
 	}
 
+#define CONFIG_BUFFER_ROWS                                                                   \
+	{"buffer",                                                                           \
+	 SCHEMA_MAP,                                                                         \
+	 SCHEMA_FIELD(struct config, buffer),                                                \
+	 .table = &config_buffer_table,                                                      \
+	 .flags = SCHEMA_RELOADABLE,                                                         \
+	 .help = "How the packet buffer is shared."},                                        \
+	{                                                                                    \
+		"watchdog", SCHEMA_MAP, SCHEMA_FIELD(struct config, watchdog),               \
+			.table = &config_watchdog_table, .flags = SCHEMA_RELOADABLE,         \
+			.help = "What happens to a lossless queue that pauses hold for too " \
+				"long."                                                      \
+	}
+
 /**
  * Fill in the preset or the default classes, the default class and what falls to it, and check what
  * classes have in common. Afterwards config->classes is complete.
@@ -44,5 +62,14 @@ extern const struct schema_word config_class_presets[];
  */
 int config_classes_complete(struct schema_document *document, struct schema_node *node,
 			    struct config *config);
+
+/**
+ * What `buffer` says of classes goes into the classes; defaults of buffer, marking and watchdog that
+ * depend on other keys. After config_classes_complete().
+ * @param node the mapping that holds `classes`, `buffer` and `watchdog`; names the place of messages
+ * @return 0, or -EINVAL: messages were left with the document's errors
+ */
+int config_buffer_complete(struct schema_document *document, struct schema_node *node,
+			   struct config *config);
 
 #endif

@@ -16,7 +16,7 @@
 #include "config/config.h"
 
 #define DIRECTORY     SOURCE_ROOT "/tests/unit/bad-config"
-#define FILES_MIN     60
+#define FILES_MIN     200
 #define LINE_BYTES    (1 << 16)
 #define EXPECT_PREFIX "# expect "
 

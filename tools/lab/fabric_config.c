@@ -163,6 +163,8 @@ struct config *fabric_config_create(const struct scenario *scenario, uint32_t in
 	memcpy(config->classes, classes->classes, sizeof(config->classes));
 	config->class_count = classes->class_count;
 	config->default_class = classes->default_class;
+	config->buffer = classes->buffer;
+	config->watchdog = classes->watchdog;
 	config->ports = allocate(ports * sizeof(*config->ports));
 	config->port_count = (uint16_t)ports;
 	config->vlans = allocate(sizeof(*config->vlans));

@@ -195,7 +195,8 @@ static int check(struct scenario *scenario, struct schema_document *document, co
 		name_by_path(scenario, path);
 	result = check_expects(scenario, document, path);
 	if (config_classes_complete(document, schema_at(document, "leaf.classes"),
-				    &scenario->config) != 0)
+				    &scenario->config) != 0 ||
+	    config_buffer_complete(document, schema_at(document, "leaf"), &scenario->config) != 0)
 		result = -EINVAL;
 	if (scenario_build_topology(scenario, document) != 0 || result != 0)
 		return -EINVAL;

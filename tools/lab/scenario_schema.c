@@ -149,6 +149,7 @@ static const struct schema_table fabric_table = {
 
 static const struct schema_row leaf_rows[] = {
 	CONFIG_CLASSES_ROWS,
+	CONFIG_BUFFER_ROWS,
 	{"memory", SCHEMA_SIZE, SCHEMA_FIELD(struct config, leaf.memory_bytes), .min = 1 << 20,
 	 .max = UINT64_C(1) << 40, .fallback = "64MiB",
 	 .help = "Packet buffer memory of each switch. An accounting limit: the lab itself needs a "
