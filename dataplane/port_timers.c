@@ -61,11 +61,11 @@ void port_timers_arm(struct port_timers *timers, uint16_t port, uint64_t due_ps)
 {
 	uint32_t index = timers->position[port];
 
-	if (index == PORT_TIMER_UNARMED)
-		index = timers->count++;
 	timers->due_ps[port] = due_ps;
-	index = sift_up(timers, index, port);
-	sift_down(timers, index, port);
+	if (index == PORT_TIMER_UNARMED)
+		sift_up(timers, timers->count++, port);
+	else
+		sift_down(timers, sift_up(timers, index, port), port);
 }
 
 static void remove_at(struct port_timers *timers, uint32_t index)

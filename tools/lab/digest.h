@@ -5,9 +5,10 @@
  *
  * Integer code over bytes read in a fixed order, so that compiler, flags and machine (little endian)
  * don't matter. Words of a frame go through two chains of rotate, xor and multiply by an odd constant:
- * each step is a bijection, so a difference never gets lost within its chain. The chains, the length
- * and the time are mixed by a 64 x 64 -> 128 bit multiplication folded to 64 bits. No cryptography:
- * it finds differences, it doesn't resist somebody who looks for a collision.
+ * each step is a bijection, so a difference never gets lost within its chain. One chain starts with
+ * the digest so far and the time, the other with the lengths. Counters are mixed in by a 64 x 64 ->
+ * 128 bit multiplication folded to 64 bits. No cryptography: it finds differences, it doesn't resist
+ * somebody who looks for a collision.
  */
 #ifndef LAB_DIGEST_H
 #define LAB_DIGEST_H
@@ -55,10 +56,10 @@ static inline struct digest_chains digest_pair(struct digest_chains chains, cons
 	return chains;
 }
 
-/** Of n bytes: sixteen at a time, the last sixteen once more where they overlap. */
-static inline struct digest_chains digest_bytes(const uint8_t *bytes, uint32_t n)
+/* Of n bytes: sixteen at a time, the last sixteen once more where they overlap. */
+static inline struct digest_chains digest_bytes(struct digest_chains chains, const uint8_t *bytes,
+						uint32_t n)
 {
-	struct digest_chains chains = {n, DIGEST_START};
 	uint8_t padded[16] = {0};
 
 	/* Headers of a RoCEv2 packet: without a loop. */
@@ -72,6 +73,8 @@ static inline struct digest_chains digest_bytes(const uint8_t *bytes, uint32_t n
 		memcpy(padded, bytes, n);
 		return digest_pair(chains, padded);
 	}
+	if (n > DIGEST_FRAME_BYTES)
+		n = DIGEST_FRAME_BYTES;
 	for (uint32_t at = 0; at + 16 < n; at += 16)
 		chains = digest_pair(chains, bytes + at);
 	return digest_pair(chains, bytes + n - 16);
@@ -80,12 +83,11 @@ static inline struct digest_chains digest_bytes(const uint8_t *bytes, uint32_t n
 /** A digest that goes on with a frame and the time since the start at which it arrived. Hot. */
 static inline uint64_t digest_frame(uint64_t digest, uint64_t time_ps, struct rte_mbuf *packet)
 {
-	uint32_t real =
-		packet->data_len < DIGEST_FRAME_BYTES ? packet->data_len : DIGEST_FRAME_BYTES;
-	struct digest_chains chains = digest_bytes(packet_data(packet), real);
+	struct digest_chains chains = {digest + time_ps,
+				       (uint64_t)packet->data_len << 32 | packet_length(packet)};
 
-	chains.odd = (chains.odd << 32 | chains.odd >> 32) + packet_length(packet);
-	return digest_mix(digest + time_ps, chains.even ^ chains.odd) + time_ps;
+	chains = digest_bytes(chains, packet_data(packet), packet->data_len);
+	return chains.even ^ (chains.odd << 32 | chains.odd >> 32);
 }
 
 #endif

@@ -55,17 +55,22 @@ void engine_remove(struct engine *engine, struct node *node)
 	engine_cancel(engine, &node->distant);
 }
 
-/* True when a comes before b: (time, node id, sequence). */
+/* True when a comes before b by (time, node id). */
 static inline bool event_before(const struct engine_event *a, const struct engine_event *b)
 {
 	if (a->time_ps != b->time_ps)
 		return time_after(b->time_ps, a->time_ps);
-	if (a->node_id != b->node_id)
-		return a->node_id < b->node_id;
-	return a->sequence < b->sequence;
+	return a->node_id < b->node_id;
 }
 
 /* --- the heap: binary, by order of events --- */
+
+static inline bool heap_before(const struct engine_event *a, const struct engine_event *b)
+{
+	if (a->time_ps == b->time_ps && a->node_id == b->node_id)
+		return a->sequence < b->sequence;
+	return event_before(a, b);
+}
 
 static void heap_put(struct engine_heap *heap, uint64_t index, struct engine_event *event)
 {
@@ -78,7 +83,7 @@ static void heap_up(struct engine_heap *heap, uint64_t index, struct engine_even
 	while (index > 0) {
 		uint64_t parent = (index - 1) / 2;
 
-		if (!event_before(event, heap->event[parent]))
+		if (!heap_before(event, heap->event[parent]))
 			break;
 		heap_put(heap, index, heap->event[parent]);
 		index = parent;
@@ -94,9 +99,9 @@ static void heap_down(struct engine_heap *heap, uint64_t index, struct engine_ev
 		if (child >= heap->count)
 			break;
 		if (child + 1 < heap->count &&
-		    event_before(heap->event[child + 1], heap->event[child]))
+		    heap_before(heap->event[child + 1], heap->event[child]))
 			child++;
-		if (!event_before(heap->event[child], event))
+		if (!heap_before(heap->event[child], event))
 			break;
 		heap_put(heap, index, heap->event[child]);
 		index = child;
@@ -112,6 +117,7 @@ static void heap_add(struct engine_heap *heap, struct engine_event *event)
 			allocate_resize(heap->event, heap->size * sizeof(struct engine_event *));
 	}
 	event->place = ENGINE_HEAP;
+	event->sequence = heap->sequence++;
 	heap_up(heap, heap->count++, event);
 }
 
@@ -122,7 +128,7 @@ static void heap_remove(struct engine_heap *heap, struct engine_event *event)
 
 	if (last == event)
 		return;
-	if (index > 0 && event_before(last, heap->event[(index - 1) / 2]))
+	if (index > 0 && heap_before(last, heap->event[(index - 1) / 2]))
 		heap_up(heap, index, last);
 	else
 		heap_down(heap, index, last);
@@ -152,12 +158,13 @@ static void engine_pull(struct engine *engine)
 	engine_limit(engine);
 }
 
+/* Of equal ones those of a first. */
 static struct engine_event *merge(struct engine_event *a, struct engine_event *b)
 {
 	struct engine_event *list = NULL, **end = &list;
 
 	while (a != NULL && b != NULL) {
-		struct engine_event **first = event_before(a, b) ? &a : &b;
+		struct engine_event **first = event_before(b, a) ? &b : &a;
 
 		*end = *first;
 		end = &(*first)->next;
@@ -167,6 +174,7 @@ static struct engine_event *merge(struct engine_event *a, struct engine_event *b
 	return list;
 }
 
+/* What comes later in the list was there earlier. */
 static struct engine_event *sort_merge(struct engine_event *list)
 {
 	struct engine_event *bin[SORT_BINS] = {NULL};
@@ -179,17 +187,20 @@ static struct engine_event *sort_merge(struct engine_event *list)
 		list = list->next;
 		event->next = NULL;
 		for (; bin[i] != NULL; i++) {
-			event = merge(bin[i], event);
+			event = merge(event, bin[i]);
 			bin[i] = NULL;
 		}
 		bin[i] = event;
 	}
 	for (uint32_t i = 0; i < SORT_BINS; i++)
-		sorted = merge(bin[i], sorted);
+		sorted = merge(sorted, bin[i]);
 	return sorted;
 }
 
-/* The list runs from the one that came last to the first: mostly each goes to the front. */
+/*
+ * Bring the events of a slot into order. The list runs from the one that came last to the first:
+ * mostly each goes to the front, and so it does before its equals.
+ */
 static __rte_noinline struct engine_event *sort(struct engine_event *list)
 {
 	struct engine_event *sorted = NULL, *event;
@@ -216,7 +227,7 @@ static void current_add(struct engine *engine, struct engine_event *event)
 {
 	struct engine_event **at = &engine->current;
 
-	while (*at != NULL && event_before(*at, event))
+	while (*at != NULL && !event_before(event, *at))
 		at = &(*at)->next;
 	event->place = ENGINE_WHEEL;
 	event->next = *at;
@@ -304,6 +315,7 @@ static inline struct engine_event *engine_advance(struct engine *engine)
 	uint32_t word = engine_slot(engine->slot_ps) / 64;
 	struct engine_event **slot = &engine->slot[word * 64], *list;
 	uint64_t bits = engine->used[word], slot_ps;
+	bool beyond;
 
 	if (bits == 0) {
 		word = engine_next_word(engine);
@@ -314,17 +326,22 @@ static inline struct engine_event *engine_advance(struct engine *engine)
 	}
 	list = slot[__builtin_ctzll(bits)];
 	slot_ps = list->time_ps & ~(ENGINE_SLOT_PS - 1);
-	if (unlikely(time_after(list->time_ps, engine->limit_ps)) &&
-	    time_after(slot_ps, engine->until_ps))
+	beyond = time_after(list->time_ps, engine->limit_ps);
+	if (unlikely(beyond) && time_after(slot_ps, engine->until_ps))
 		return NULL;
 	engine->slot_ps = slot_ps;
 	slot[__builtin_ctzll(bits)] = NULL;
 	bits &= bits - 1;
 	engine->used[word] = bits;
-	if (unlikely(time_after(list->time_ps, engine->limit_ps)))
-		engine_pull(engine);
 	if (list->next != NULL)
 		list = sort(list);
+	if (unlikely(beyond)) {
+		engine_pull(engine);
+		if (time_after(list->time_ps, engine->until_ps)) {
+			engine->current = list;
+			return NULL;
+		}
+	}
 	/* The run of this slot hides the latency of the next one's first event. */
 	if (bits != 0)
 		event_prefetch(slot[__builtin_ctzll(bits)]);
@@ -351,9 +368,10 @@ static inline void engine_dispatch(struct engine *engine, struct engine_event *e
 			due = true;
 		}
 		event = engine->current;
-	} while (event != NULL && event->node == node && event->time_ps == now_ps);
-	if (event != NULL)
+		if (event == NULL)
+			break;
 		event_prefetch(event);
+	} while (event->node == node && event->time_ps == now_ps);
 
 	if (!due && (!node->waiting || time_after(node->due_ps, now_ps))) {
 		if (node->waiting)
@@ -380,10 +398,9 @@ int engine_run(struct engine *engine, uint64_t until_ps)
 			event = engine_advance(engine);
 			if (event == NULL)
 				break;
-			engine->current = event;
-		}
-		if (time_after(event->time_ps, until_ps))
+		} else if (time_after(event->time_ps, until_ps)) {
 			break;
+		}
 		engine_dispatch(engine, event);
 		if (unlikely(engine->repeats > ENGINE_REPEAT_MAX))
 			return -ELOOP;

@@ -49,7 +49,7 @@ enum engine_place { ENGINE_NOWHERE, ENGINE_WHEEL, ENGINE_HEAP };
 /* Embedded in whatever is due: a node (its timer) or a wire (arrival of its first frame). */
 struct engine_event {
 	alignas(64) uint64_t time_ps;
-	uint64_t sequence;
+	uint64_t sequence; /* in the heap; elsewhere lists keep the order */
 	struct engine_event *next;
 	uint64_t heap_index;
 	struct node *node;
@@ -89,6 +89,7 @@ struct node {
 struct engine_heap {
 	struct engine_event **event;
 	uint32_t count, size;
+	uint64_t sequence; /* of the next one that comes in */
 };
 
 struct engine {
@@ -98,9 +99,8 @@ struct engine {
 	uint64_t slot_ps;             /* start of the current slot, a multiple of its length */
 	uint64_t limit_ps;            /* an event after it needs more than a look at the wheel */
 	struct engine_event *current; /* rest of the current slot, in order */
-	uint64_t sequence;
-	uint64_t events; /* taken */
-	uint64_t runs;   /* of nodes */
+	uint64_t events;              /* taken */
+	uint64_t runs;                /* of nodes */
 	/* Line 1. */
 	struct node *last; /* the node that ran last */
 	uint32_t repeats;  /* runs since time last passed */
@@ -148,7 +148,6 @@ static inline void engine_schedule(struct engine *engine, struct engine_event *e
 {
 	assert(event->place == ENGINE_NOWHERE);
 	event->time_ps = time_ps;
-	event->sequence = engine->sequence++;
 	if (__builtin_expect(time_ps - engine->slot_ps - ENGINE_SLOT_PS <
 				     ENGINE_WINDOW_PS - ENGINE_SLOT_PS,
 			     1))

@@ -128,7 +128,7 @@ static inline bool flow_over(const struct flow *flow)
 }
 
 /* Put the packet that has been due longest on the wire. */
-static void host_send(struct host *host, uint64_t now_ps)
+static __rte_noinline void host_send(struct host *host, uint64_t now_ps)
 {
 	struct flow *flow = host->due[0];
 	struct rte_mbuf *packet = traffic_alloc(host->traffic, host->params.pool);
@@ -211,7 +211,7 @@ static void host_arrive(struct node *node, uint16_t port)
 	((struct host *)node)->arrived = true;
 }
 
-static void host_receive(struct host *host, uint64_t now_ps)
+static __rte_noinline void host_receive(struct host *host, uint64_t now_ps)
 {
 	struct rte_mbuf *packets[RECEIVE_BURST];
 	uint16_t count;

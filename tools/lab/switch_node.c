@@ -34,7 +34,7 @@ static void switch_arrive(struct node *node, uint16_t port)
 }
 
 /* Step every worker that has something to do once. @return when the next has */
-static uint64_t switch_step_workers(struct switch_node *switch_node, uint64_t now_ps)
+static __rte_noinline uint64_t switch_step_workers(struct switch_node *switch_node, uint64_t now_ps)
 {
 	uint64_t next_ps = now_ps + TIME_IDLE_PS;
 	uint64_t ready = switch_node->ready;
