@@ -169,7 +169,9 @@ void config_fail(const struct config *config, struct config_errors *errors, stru
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	schema_fail_mark(errors, config->path, mark, "%s", text);
+	/* A config that the lab has made has no file. */
+	schema_fail_mark(errors, config->path != NULL ? config->path : config->leaf.name, mark,
+			 "%s", text);
 }
 
 int config_check_offline(const struct config *config, struct config_errors *errors)

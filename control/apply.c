@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Classes, ports, VLANs, interfaces and limits; routing is in apply_routes.c.
+ * Classes, ports, VLANs, interfaces and limits; routing is in apply_routes.c, the buffer in
+ * apply_buffer.c.
  */
 #include "control/apply.h"
 
@@ -245,7 +246,9 @@ struct snapshot *apply_snapshot(const struct config *config, const struct apply_
 	fill_classes(snapshot, config);
 	fill_ports(snapshot, config, state);
 	fill_limits(snapshot, state);
-	rc = fill_vlans(snapshot, config);
+	rc = apply_buffer(snapshot, config, state);
+	if (rc == 0)
+		rc = fill_vlans(snapshot, config);
 	if (rc == 0)
 		rc = fill_interfaces(snapshot, config);
 	if (rc == 0)
@@ -265,6 +268,8 @@ void snapshot_free(const struct snapshot *snapshot)
 {
 	if (snapshot == NULL)
 		return;
+	free(snapshot->buffer.pair);
+	free(snapshot->buffer.mark);
 	free(snapshot->port);
 	free(snapshot->vlan);
 	free(snapshot->interface);

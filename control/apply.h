@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "config/buffer_plan.h"
 #include "config/config.h"
 #include "dataplane/snapshot.h"
 
@@ -21,6 +22,7 @@ struct apply_port {
 	bool link_up;
 	uint64_t run_ahead_ps; /* see port_table; the lab: 0 */
 	uint64_t catch_up_ps;
+	uint64_t nic_delay_ps; /* one way, where the config says `auto`; the lab: 0 */
 };
 
 /* A neighbour learned from the kernel, beside the config's static ones (which win). */
@@ -34,7 +36,9 @@ struct apply_state {
 	const struct apply_port *port;
 	const struct apply_neighbour *neighbour;
 	uint32_t neighbour_count;
-	uint32_t packets_max; /* buffers in the pool; bounds the queues */
+	uint32_t packets_max;  /* buffers in the pool; bounds the queues */
+	uint32_t packets_held; /* of these, what rings and caches may hold; the lab: 0 */
+	uint64_t poll_ps;      /* worst poll interval of a worker; the lab: 0 */
 	uint64_t hash_seed;
 };
 
@@ -58,11 +62,18 @@ void apply_interface(const struct config *config, uint16_t index, struct apply_i
 uint32_t apply_routes_max(const struct config *config);
 
 /**
+ * Divide the buffer as apply_snapshot() will: for messages before it, and for tables.
+ * @return as buffer_plan_create()
+ */
+int apply_plan(const struct config *config, const struct apply_state *state,
+	       struct buffer_plan *plan, struct config_errors *errors);
+
+/**
  * Build a snapshot and fill the FIB side that it will name.
  * @param fib empty, or filled by an earlier apply of the same config (then it isn't touched:
  *            pass fib_filled = true; group indices depend only on the config)
- * @return the snapshot, for snapshot_free(); NULL with rte_errno set (ENOMEM, ENOSPC), and then the
- *         FIB may hold a part of the routes
+ * @return the snapshot, for snapshot_free(); NULL with rte_errno set (ENOMEM, ENOSPC, EINVAL: apply_plan()
+ *         says why), and then the FIB may hold a part of the routes
  */
 struct snapshot *apply_snapshot(const struct config *config, const struct apply_state *state,
 				struct fib *fib, bool fib_filled);

@@ -36,6 +36,13 @@ void *apply_allocate(size_t count, size_t size);
 int apply_routing(struct snapshot *snapshot, const struct config *config,
 		  const struct apply_state *state);
 
+/**
+ * The buffer's tables of a snapshot.
+ * @return 0, -ENOMEM, or -EINVAL: the config doesn't fit, apply_plan() says why
+ */
+int apply_buffer(struct snapshot *snapshot, const struct config *config,
+		 const struct apply_state *state);
+
 /** Fill an empty FIB. @return 0, or -ENOSPC */
 int apply_fib(struct fib *fib, const struct config *config);
 

@@ -189,6 +189,7 @@ struct snapshot {
 	/* admission (for now: a fixed limit per queue) */
 	uint32_t queue_bytes_max[PRIORITY_COUNT];
 	uint32_t queue_packets_max;
+	struct buffer_table buffer;
 };
 
 /** Slot where a search for this neighbour starts. */

@@ -31,7 +31,7 @@ static struct simulation *rack(uint32_t ports)
 
 	snprintf(text, sizeof(text),
 		 "duration: 1us\n"
-		 "leaf: {memory: 1MiB}\n"
+		 "leaf: {memory: 64MiB, buffer: {small_frames: 0%%, allow_pfc_before_ecn: true}}\n"
 		 "fabric: {leaf_spine: {leaves: 1, spines: 0, hosts_per_leaf: %u}}\n",
 		 ports);
 	return harness_simulate(text, 0, false);

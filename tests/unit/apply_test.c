@@ -290,8 +290,6 @@ Test(apply, queues_are_bounded_by_time_and_by_their_share_of_the_pool)
 		{"time", 1000000, 1000000 / (2 * 4), 62500000},
 		/* A quarter of 8000 packets of 9018 bytes. */
 		{"share", 8000, 1000, 2000 * 9018},
-		/* 256 KB, as 16 frames are only 144288. */
-		{"least", 16, 64, 256000},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
