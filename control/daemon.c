@@ -432,7 +432,8 @@ static int start(struct daemon *daemon, struct config_errors *errors)
 		error = start_pool(daemon);
 	if (error == 0)
 		error = start_control(daemon);
-	if (error == 0 && ports_open(daemon, errors) != 0)
+	if (error == 0 &&
+	    (ports_open(daemon, errors) != 0 || publish_check(daemon, daemon->config, errors) != 0))
 		error = start_config_failed(errors);
 	if (error == 0)
 		error = start_leaf(daemon, errors);

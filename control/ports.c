@@ -9,6 +9,7 @@
 
 #include <rte_memory.h>
 
+#include "control/memory.h"
 #include "control/ports.h"
 #include "control/state.h"
 #include "dataplane/io/ethdev.h"
@@ -18,11 +19,38 @@
 #define KERNEL_CATCH_UP_PS  (10 * PS_PER_MS)
 #define DEVICE_RUN_AHEAD_PS (10 * PS_PER_US)
 
+#define KERNEL_POLL_PS (100 * PS_PER_US)
+#define DEVICE_POLL_PS (10 * PS_PER_US)
+
+#define KERNEL_DELAY_PS  (20 * PS_PER_US)
+#define VIRTUAL_DELAY_PS (10 * PS_PER_US)
+#define NIC_DELAY_PS     PS_PER_US
+
+/* packet_mmap.h: an RX ring has 4 MiB; a slot has headers of the kernel's beside the frame. */
+#define KERNEL_RING_BYTES       (4u << 20)
+#define KERNEL_SLOT_EXTRA_BYTES 112u
+
 /* Where neither config nor device know a speed. */
 #define RATE_BPS_DEFAULT UINT64_C(10000000000)
 
 /* The same advice at most this often per port. */
 #define ADVICE_NS (60 * S_NS)
+
+static uint64_t device_delay_ps(enum config_driver driver)
+{
+	switch (driver) {
+	case CONFIG_DRIVER_KERNEL:
+		return KERNEL_DELAY_PS;
+	case CONFIG_DRIVER_AF_XDP:
+	case CONFIG_DRIVER_VHOST:
+	case CONFIG_DRIVER_VDEV:
+		return VIRTUAL_DELAY_PS;
+	case CONFIG_DRIVER_VFIO:
+	case CONFIG_DRIVER_AUTO:
+		break;
+	}
+	return NIC_DELAY_PS;
+}
 
 void ports_describe(const struct config_port *port, const struct port_io_link *device,
 		    struct apply_port *out)
@@ -40,7 +68,30 @@ void ports_describe(const struct config_port *port, const struct port_io_link *d
 		.rate_bps = rate.rate_bps,
 		.run_ahead_ps = (kernel ? KERNEL_RUN_AHEAD_PS : DEVICE_RUN_AHEAD_PS) + frames_ps,
 		.catch_up_ps = kernel ? KERNEL_CATCH_UP_PS : 0,
+		.nic_delay_ps = device_delay_ps(port->driver),
 	};
+}
+
+void ports_describe_all(const struct config *config, struct apply_state *state)
+{
+	/* Control's thread has a cache, too. */
+	const uint32_t threads = config->leaf.workers + 1u;
+
+	state->poll_ps = DEVICE_POLL_PS;
+	state->packets_held = threads * (MEMORY_CACHE_BUFFERS * 3 / 2 + BUFFER_BURST_PACKETS);
+	for (uint16_t i = 0; i < config->port_count; i++) {
+		if (config->ports[i].driver == CONFIG_DRIVER_KERNEL)
+			state->poll_ps = KERNEL_POLL_PS;
+		else
+			state->packets_held += 2 * PORTS_RING_DESCRIPTORS;
+	}
+}
+
+uint32_t ports_ring_frames(const struct config_port *port)
+{
+	return port->driver == CONFIG_DRIVER_KERNEL
+		       ? KERNEL_RING_BYTES / (port->mtu_bytes + KERNEL_SLOT_EXTRA_BYTES)
+		       : PORTS_RING_DESCRIPTORS;
 }
 
 void ports_apply(const struct daemon *daemon, const struct config *config, struct apply_port *out)

@@ -13,6 +13,18 @@
  *	DPDK devices        10 us and two MTU ahead: some polls' worth. Nothing behind: a burst above
  *	                    line rate only fills the device's ring
  *
+ * What the buffer's plan needs beside (config/headroom.h). All of these are assumptions about a
+ * machine that isn't overloaded; `nic_delay` overrides the first, and what comes while a worker is
+ * stalled for longer waits in the device's ring, for as long as `--check` says.
+ *	NIC and bus, one way   1 us of a NIC: two crossings of PCI Express of some hundred ns each
+ *	                       (Neugebauer et al., SIGCOMM'18) and its pipeline; 10 us of a virtual
+ *	                       device or AF_XDP; 20 us of a kernel interface: its softirq
+ *	poll interval          10 us: a burst of 32 from six ports at 50 ns a packet; with kernel
+ *	                       interfaces 100 us, for system calls and waking up
+ *	buffers held           by the descriptors of a DPDK device's rings; by each thread's cache of
+ *	                       the pool, which DPDK lets grow by half, and its burst. A kernel port
+ *	                       copies, and holds none
+ *
  * Pure. Thread: any.
  */
 #ifndef CONTROL_PORTS_H
@@ -22,11 +34,20 @@
 #include "control/apply.h"
 #include "dataplane/port_io.h"
 
+/* Descriptors of one ring of a DPDK device. */
+#define PORTS_RING_DESCRIPTORS 512
+
 /**
- * Rate, run-ahead and lag of a port's wire clock.
+ * Rate, run-ahead and lag of a port's wire clock, and its device's delay.
  * @param device what the device says of its link, or NULL: nothing
  */
 void ports_describe(const struct config_port *port, const struct port_io_link *device,
 		    struct apply_port *out);
+
+/** Fill in poll_ps and packets_held. */
+void ports_describe_all(const struct config *config, struct apply_state *state);
+
+/** Frames that a device's RX ring holds, about; the next is lost. */
+uint32_t ports_ring_frames(const struct config_port *port);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <rte_errno.h>
 
+#include "control/ports.h"
 #include "control/state.h"
 #include "dataplane/fib.h"
 
@@ -20,6 +21,26 @@ struct fib *publish_fib(struct daemon *daemon, const struct config *config)
 	if (daemon->hugepages)
 		fib = fib_create(FIB_DIR24_8, routes);
 	return fib != NULL ? fib : fib_create(FIB_COMPACT, routes);
+}
+
+int publish_check(const struct daemon *daemon, const struct config *config,
+		  struct config_errors *errors)
+{
+	struct apply_port *ports = calloc(daemon->port_count, sizeof(*ports));
+	struct apply_state state = {.port = ports, .packets_max = daemon->memory.buffer_count};
+	struct buffer_plan plan = {0};
+	int rc = -ENOMEM;
+
+	if (ports != NULL) {
+		ports_apply(daemon, config, ports);
+		ports_describe_all(config, &state);
+		rc = apply_plan(config, &state, &plan, errors);
+		buffer_plan_free(&plan);
+	}
+	if (rc == -ENOMEM)
+		config_fail(config, errors, (struct config_mark){0}, "%s", strerror(ENOMEM));
+	free(ports);
+	return rc == 0 ? 0 : -EINVAL;
 }
 
 struct snapshot *publish_build(struct daemon *daemon, const struct config *config,
@@ -41,6 +62,7 @@ struct snapshot *publish_build(struct daemon *daemon, const struct config *confi
 		goto out;
 	}
 	ports_apply(daemon, config, ports);
+	ports_describe_all(config, &state);
 	for (uint32_t i = 0; i < known; i++) {
 		const struct neighbour_entry *entry = neighbours_entry(daemon->neighbours, i);
 		uint16_t interface = interfaces_by_ifindex(interfaces, entry->ifindex);

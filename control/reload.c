@@ -72,7 +72,8 @@ static int read_config(struct daemon *daemon, struct reload *reload, FILE *reply
 		return refuse_because(daemon, strerror(ENOMEM), reply);
 	reload->config = config_load(daemon->config_path, errors);
 	if (reload->config == NULL ||
-	    config_check_reload(daemon->config, reload->config, errors) != 0)
+	    config_check_reload(daemon->config, reload->config, errors) != 0 ||
+	    publish_check(daemon, reload->config, errors) != 0)
 		code = refuse(daemon, errors, reply);
 	free(errors);
 	return code;

@@ -156,6 +156,13 @@ struct snapshot *publish_build(struct daemon *daemon, const struct config *confi
 			       const struct interfaces *interfaces, struct fib *fib, bool filled);
 
 /**
+ * Does the buffer suffice for the config, at the speeds that devices have now?
+ * @return 0, or -EINVAL with errors->count >= 1
+ */
+int publish_check(const struct daemon *daemon, const struct config *config,
+		  struct config_errors *errors);
+
+/**
  * Put a snapshot in force; the one before is freed when no worker can hold it.
  * @param fib_before freed together with the snapshot before, or NULL.
  */
