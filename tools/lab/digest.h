@@ -60,8 +60,6 @@ static inline struct digest_chains digest_pair(struct digest_chains chains, cons
 static inline struct digest_chains digest_bytes(struct digest_chains chains, const uint8_t *bytes,
 						uint32_t n)
 {
-	uint8_t padded[16] = {0};
-
 	/* Headers of a RoCEv2 packet: without a loop. */
 	if (__builtin_expect(n > 48 && n <= 64, 1)) {
 		chains = digest_pair(chains, bytes);
@@ -70,6 +68,8 @@ static inline struct digest_chains digest_bytes(struct digest_chains chains, con
 		return digest_pair(chains, bytes + n - 16);
 	}
 	if (n < 16) {
+		uint8_t padded[16] = {0};
+
 		memcpy(padded, bytes, n);
 		return digest_pair(chains, padded);
 	}
