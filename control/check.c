@@ -9,6 +9,7 @@
 
 #include "config/config.h"
 #include "control/apply.h"
+#include "control/check_internal.h"
 #include "control/memory.h"
 #include "control/ports.h"
 #include "dataplane/snapshot.h"
@@ -22,38 +23,6 @@ static const char *driver_name(enum config_driver driver)
 	};
 
 	return names[driver];
-}
-
-/* "100G", "2.5G", "200M". */
-static const char *rate_text(uint64_t rate_bps, char *text, size_t size)
-{
-	if (rate_bps >= 1000000000)
-		(void)snprintf(text, size, "%.6gG", (double)rate_bps / 1e9);
-	else
-		(void)snprintf(text, size, "%.6gM", (double)rate_bps / 1e6);
-	return text;
-}
-
-/* "12.3 us" with a unit that fits. */
-static const char *time_text(uint64_t time_ps, char *text, size_t size)
-{
-	static const struct {
-		uint64_t unit_ps;
-		const char *name;
-	} units[] = {{PS_PER_S, "s"}, {PS_PER_MS, "ms"}, {PS_PER_US, "us"}, {PS_PER_NS, "ns"}};
-	size_t i = 0;
-
-	while (i + 1 < sizeof(units) / sizeof(units[0]) && time_ps < units[i].unit_ps)
-		i++;
-	(void)snprintf(text, size, "%.4g %s", (double)time_ps / (double)units[i].unit_ps,
-		       units[i].name);
-	return text;
-}
-
-/* How long bytes take at a rate. */
-static const char *bytes_time_text(uint64_t bytes, uint64_t rate_bps, char *text, size_t size)
-{
-	return time_text((uint64_t)((double)bytes * 8e12 / (double)rate_bps), text, size);
 }
 
 /* "0-7,26,46", or "-". */
@@ -97,7 +66,7 @@ static void print_memory(const struct config *config, const struct memory_plan *
 		      plan->buffer_bytes - plan->room_bytes - (uint32_t)sizeof(struct rte_mbuf),
 		      (unsigned long long)config->leaf.memory_bytes, plan->buffer_count,
 		      (unsigned long long)bytes,
-		      bytes_time_text(bytes, rate_bps, text, sizeof(text)),
+		      check_bytes_time_text(bytes, rate_bps, text, sizeof(text)),
 		      (unsigned long long)plan->eal_bytes);
 }
 
@@ -142,12 +111,13 @@ static void print_ports(const struct config *config, const struct snapshot *snap
 	for (uint16_t i = 0; i < config->port_count; i++) {
 		const struct config_port *port = &config->ports[i];
 
-		(void)fprintf(out, "%-16s %-16s %-8s %7s %6u %-5s %11s  ", port->name, port->device,
-			      driver_name(port->driver),
-			      port->speed_bps != 0 ? rate_text(port->speed_bps, rate, sizeof(rate))
-						   : "device",
-			      port->mtu_bytes, trust[port->trust],
-			      time_text(snapshot->port[i].run_ahead_ps, ahead, sizeof(ahead)));
+		(void)fprintf(
+			out, "%-16s %-16s %-8s %7s %6u %-5s %11s  ", port->name, port->device,
+			driver_name(port->driver),
+			port->speed_bps != 0 ? check_rate_text(port->speed_bps, rate, sizeof(rate))
+					     : "device",
+			port->mtu_bytes, trust[port->trust],
+			check_time_text(snapshot->port[i].run_ahead_ps, ahead, sizeof(ahead)));
 		if (port->address_count > 0)
 			print_addresses(port->address, port->address_count, out);
 		else
@@ -183,7 +153,7 @@ static void print_schedule(const struct config_class *class, uint32_t weights, F
 		(void)snprintf(text, sizeof(text), "weight %u of %u", class->weight, weights);
 	else if (class->max_rate_bps != 0)
 		(void)snprintf(text, sizeof(text), "strict, at most %s",
-			       rate_text(class->max_rate_bps, rate, sizeof(rate)));
+			       check_rate_text(class->max_rate_bps, rate, sizeof(rate)));
 	else if (class->max_rate_ppm != 0)
 		(void)snprintf(text, sizeof(text), "strict, at most %.4g%%",
 			       class->max_rate_ppm / 1e4);
@@ -199,8 +169,8 @@ static void print_classes(const struct config *config, const struct snapshot *sn
 
 	for (uint8_t i = 0; i < config->class_count; i++)
 		weights += config->classes[i].weight;
-	(void)fprintf(out, "%4s  %-16s %-9s %-24s%8s  %9s  %7s  %-10s %s\n", "PRIO", "CLASS",
-		      "KIND", "SCHEDULE", "QUANTUM", "LIMIT", "PACKETS", "PCP", "DSCP");
+	(void)fprintf(out, "%4s  %-16s %-9s %-24s%8s  %-10s %s\n", "PRIO", "CLASS", "KIND",
+		      "SCHEDULE", "QUANTUM", "PCP", "DSCP");
 	for (unsigned p = PRIORITY_COUNT; p-- > 0;) {
 		for (uint8_t i = 0; i < config->class_count; i++) {
 			const struct config_class *class = &config->classes[i];
@@ -210,88 +180,77 @@ static void print_classes(const struct config *config, const struct snapshot *sn
 			(void)fprintf(out, "%4u  %-16s %-9s ", p, class->name,
 				      class->lossless ? "lossless" : "lossy");
 			print_schedule(class, weights, out);
-			(void)fprintf(out, "%8u  %9u  %7u  ", snapshot->class[p].quantum_bytes,
-				      snapshot->queue_bytes_max[p], snapshot->queue_packets_max);
+			(void)fprintf(out, "%8u  ", snapshot->class[p].quantum_bytes);
 			(void)fprintf(out, "%-10s ", set_text(class->pcp, set, sizeof(set)));
 			(void)fprintf(out, "%s\n", set_text(class->dscp, set, sizeof(set)));
 		}
 	}
-	(void)fprintf(out, "QUANTUM and LIMIT in bytes, of the queue that each port has for each "
-			   "class.\n\n");
+	(void)fprintf(out, "QUANTUM in bytes, of the queue that each port has for each class.\n\n");
 }
 
-/* What the limits mean in time, for each speed that ports have. */
-static void print_times(const struct config *config, const struct snapshot *snapshot, FILE *out)
+static void print_leaf(const struct config *config, FILE *out)
 {
-	const uint32_t limit = snapshot->queue_bytes_max[0];
-	char rate[32], full[32], frame[32];
-
-	(void)fprintf(out, "%-16s %7s  %12s  %12s\n", "PORT", "SPEED", "FULL QUEUE", "ONE MTU");
-	for (uint16_t i = 0; i < config->port_count; i++) {
-		uint64_t rate_bps = snapshot->port[i].rate_bps;
-		uint64_t wire = snapshot->port[i].frame_bytes_max + WIRE_OVERHEAD_BYTES;
-
-		(void)fprintf(out, "%-16s %7s  %12s  %12s%s\n", config->ports[i].name,
-			      rate_text(rate_bps, rate, sizeof(rate)),
-			      bytes_time_text(limit, rate_bps, full, sizeof(full)),
-			      bytes_time_text(wire, rate_bps, frame, sizeof(frame)),
-			      config->ports[i].speed_bps == 0 ? "  if the device doesn't say" : "");
-	}
-}
-
-static int print_all(const struct config *config, FILE *out)
-{
-	struct apply_port *ports = calloc(config->port_count, sizeof(*ports));
-	struct apply_state state = {.port = ports};
-	const struct snapshot *snapshot = NULL;
-	struct memory_plan plan;
-	uint64_t rate_bps = 0;
-
-	memory_plan(config, &plan);
-	state.packets_max = plan.buffer_count;
-	if (ports != NULL) {
-		for (uint16_t i = 0; i < config->port_count; i++) {
-			ports_describe(&config->ports[i], NULL, &ports[i]);
-			rate_bps += ports[i].rate_bps;
-		}
-		/* Without a FIB nothing of DPDK's is needed. */
-		snapshot = apply_snapshot(config, &state, NULL, true);
-	}
-	if (snapshot == NULL) {
-		free(ports);
-		return -ENOMEM;
-	}
 	(void)fprintf(out,
 		      "%s: leaf %s, %u ports, %u VLAN interfaces, %u routes, %u neighbours, %s\n\n",
 		      config->path, config->leaf.name, config->port_count, config->vlan_count,
 		      config->route_count, config->neighbour_count,
 		      config->leaf.idle == CONFIG_IDLE_ADAPTIVE ? "sleeps when idle"
 								: "polls all the time");
-	print_memory(config, &plan, rate_bps, out);
-	print_ports(config, snapshot, out);
-	print_interfaces(config, out);
-	print_classes(config, snapshot, out);
-	print_times(config, snapshot, out);
+}
+
+/* @return 0, -ENOMEM, or -EINVAL with a message in errors */
+static int print_all(const struct config *config, struct config_errors *errors, FILE *out)
+{
+	struct apply_port *ports = calloc(config->port_count, sizeof(*ports));
+	struct apply_state state = {.port = ports};
+	const struct snapshot *snapshot = NULL;
+	struct buffer_plan buffer = {0};
+	struct memory_plan plan;
+	uint64_t rate_bps = 0;
+	int rc = -ENOMEM;
+
+	memory_plan(config, &plan);
+	state.packets_max = plan.buffer_count;
+	ports_describe_all(config, &state);
+	if (ports == NULL)
+		return rc;
+	for (uint16_t i = 0; i < config->port_count; i++) {
+		ports_describe(&config->ports[i], NULL, &ports[i]);
+		rate_bps += ports[i].rate_bps;
+	}
+	rc = apply_plan(config, &state, &buffer, errors);
+	/* Without a FIB nothing of DPDK's is needed. */
+	if (rc == 0)
+		snapshot = apply_snapshot(config, &state, NULL, true);
+	if (snapshot != NULL) {
+		print_leaf(config, out);
+		print_memory(config, &plan, rate_bps, out);
+		print_ports(config, snapshot, out);
+		print_interfaces(config, out);
+		print_classes(config, snapshot, out);
+		check_print_buffer(config, &state, &buffer, out);
+	} else if (rc == 0) {
+		rc = -ENOMEM;
+	}
 	snapshot_free(snapshot);
+	buffer_plan_free(&buffer);
 	free(ports);
-	return 0;
+	return rc;
 }
 
 int check_run(const char *path, FILE *out, FILE *errors_out)
 {
 	struct config_errors *errors = calloc(1, sizeof(*errors));
 	struct config *config = errors == NULL ? NULL : config_load(path, errors);
-	int status = 1;
+	int rc = errors == NULL ? -ENOMEM : -EINVAL;
 
-	if (errors == NULL)
-		(void)fprintf(errors_out, "roceleaf: %s\n", strerror(ENOMEM));
-	else if (config == NULL || config_check_offline(config, errors) != 0)
+	if (config != NULL && config_check_offline(config, errors) == 0)
+		rc = print_all(config, errors, out);
+	if (rc == -EINVAL)
 		config_print_errors(errors, errors_out);
-	else if (print_all(config, out) != 0)
-		(void)fprintf(errors_out, "roceleaf: %s\n", strerror(ENOMEM));
-	else
-		status = 0;
+	else if (rc != 0)
+		(void)fprintf(errors_out, "roceleaf: %s\n", strerror(-rc));
 	config_free(config);
 	free(errors);
-	return status;
+	return rc == 0 ? 0 : 1;
 }
