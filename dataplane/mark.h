@@ -49,7 +49,7 @@ static inline void mark_random_seed(struct mark_random *random, uint64_t seed)
 	random->state = mark_random_mix(seed);
 }
 
-/** Hot: 9 instructions. @return 32 even bits */
+/** Hot: 16 instructions. @return 32 even bits */
 static inline uint32_t mark_random_draw(struct mark_random *random)
 {
 	random->state += UINT64_C(0x9e3779b97f4a7c15);
@@ -73,8 +73,8 @@ static inline bool mark_decide(uint32_t min_bytes, uint32_t max_bytes, uint32_t 
 }
 
 /**
- * Should the packet that departs be marked? Hot: one compare up to min, two above max, about 20
- * instructions on the ramp.
+ * Should the packet that departs be marked? Hot: one compare up to min, two above max, about 35
+ * instructions on the ramp, none of them a division.
  * @param depth_bytes  what the queue holds without that packet
  */
 static inline bool mark_ecn(const struct mark_table *table, uint32_t depth_bytes,
@@ -106,14 +106,14 @@ static inline bool mark_wred(const struct mark_table *table, uint32_t depth_byte
  * after each departure with what is left, and after each arrival where queues fill while they are
  * paused.
  *
- * Depths are averaged evenly over windows of half_life / 1024, and the formula is applied once a window
- * is full, or to a depth that stood longer than one. That makes updates cheap, and sets the errors:
- *   - the average lags by less than one window;
- *   - inside a window weights should differ by ln 2 / 1024: at most 1.7e-4 of the range of depths;
- *   - the exponent is cut to 2^-24: the half-life is off by less than 6.2e-5 of itself;
- *   - the weight is off by less than 1e-8, which is 1.5e-5 of what a window changes;
- *   - two units of 2^-16 bytes by rounding, towards the depth.
- * In all less than 3e-4 of the range of depths (tested: 2e-4).
+ * Depths are averaged evenly over windows of half_life / 1024 (less than two of them, as an update ends
+ * one), and the formula is applied to a full window, or to a depth that stood longer. That makes updates
+ * cheap, and sets the errors, of the range of depths:
+ *   - inside a window weights should differ, by up to 2 ln 2 / 1024: at most 1.7e-4;
+ *   - the exponent is cut to 2^-24, the half-life off by less than 6.2e-5 of itself: at most 2.3e-5;
+ *   - the weight is off by less than 1e-8, or 1.5e-5 of what a window changes;
+ *   - two units of 2^-16 bytes are lost in rounding, towards the depth.
+ * In all less than 2.1e-4 (tested: 2e-4), as of the last full window: less than half_life / 1024 ago.
  */
 #define MARK_HALF_LIFE_PS_MIN PS_PER_US
 #define MARK_HALF_LIFE_PS_MAX (UINT64_C(1) << 39) /* 0.55 s: what 64-bit products allow */
@@ -135,8 +135,8 @@ void mark_average_init(struct mark_average *average, uint64_t now_ps, uint64_t h
 void mark_average_fold(struct mark_average *average, uint64_t stood_ps);
 
 /**
- * The queue holds depth_bytes from now on. Hot: 9 instructions; 1024 times per half-life, and when a depth
- * has stood longer than that, some 100 to 300 more.
+ * The queue holds depth_bytes from now on. Hot: 20 instructions; at most 1024 times per half-life some
+ * 270 more, with four divisions.
  * @param now_ps  not before the last update (else no time has passed), and at most 2^63 ps after it
  */
 static inline void mark_average_update(struct mark_average *average, uint64_t now_ps,

@@ -165,6 +165,11 @@ Test(ecn, FWD_CSUM_EDGE_both_zeros_become_what_a_full_sum_says)
 		}
 }
 
+static uint16_t swapped(uint32_t word)
+{
+	return (uint16_t)(word >> 8 | word << 8);
+}
+
 /* RFC 1624 equation 3, ~(~sum + ~old + new), over all 65536 sums, in the plainest way. */
 Test(ecn, all_65536_checksums_follow_rfc_1624)
 {
