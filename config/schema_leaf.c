@@ -375,7 +375,7 @@ static const struct schema_row class_rows[] = {
 	{"max_rate", SCHEMA_RATE, SCHEMA_FIELD(struct config_class, max_rate_bps),
 	 .min = RATE_BPS_MIN, .max = RATE_BPS_MAX, .flags = SCHEMA_RELOADABLE},
 	{"rdma_mtu", SCHEMA_ENUM, SCHEMA_FIELD(struct config_class, rdma_mtu_bytes),
-	 .words = rdma_mtu_words, .fallback = "1024", .flags = SCHEMA_RELOADABLE,
+	 .words = rdma_mtu_words, .fallback_help = "1024", .flags = SCHEMA_RELOADABLE,
 	 .help = "Payload of a full RDMA packet: a promise from which the number of packets in the "
 		 "buffer is reckoned."},
 	{"ecn", SCHEMA_ENUM, SCHEMA_FIELD(struct config_class, ecn),

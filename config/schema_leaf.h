@@ -65,7 +65,8 @@ int config_classes_complete(struct schema_document *document, struct schema_node
 
 /**
  * What `buffer` says of classes goes into the classes; defaults of buffer, marking and watchdog that
- * depend on other keys. After config_classes_complete().
+ * depend on other keys. After config_classes_complete(). A class whose rdma_mtu_bytes is still 0 gets
+ * CONFIG_RDMA_MTU_BYTES.
  * @param node the mapping that holds `classes`, `buffer` and `watchdog`; names the place of messages
  * @return 0, or -EINVAL: messages were left with the document's errors
  */
