@@ -182,5 +182,8 @@ Test(ecn, all_65536_checksums_follow_rfc_1624)
 			folded = (folded & 0xffff) + (folded >> 16);
 			cr_assert_eq(ecn_checksum((uint16_t)sum, (uint16_t)more), ~folded & 0xffff,
 				     "%04x", sum);
+			/* The same with the bytes of all words exchanged. */
+			cr_assert_eq(swapped(ecn_checksum(swapped(sum), swapped(more))),
+				     ~folded & 0xffff, "%04x, exchanged", sum);
 		}
 }

@@ -278,6 +278,20 @@ Test(mark, the_average_reaches_a_steady_depth_and_stays)
 	cr_assert_eq(before, 123457);
 }
 
+Test(mark, the_average_of_short_changes_keeps_fractions_of_bytes)
+{
+	uint64_t now_ps = 0, step_ps = HALF_LIFE_PS / 1024 / 20;
+	struct mark_average average;
+
+	mark_average_init(&average, 0, HALF_LIFE_PS);
+	/* 0 and 1 by turns, ten times each in a window, for 20 half-lives: a half of 2^16. */
+	for (uint32_t i = 0; i < 20 * 1024 * 20; i++) {
+		mark_average_update(&average, now_ps, i & 1);
+		now_ps += step_ps;
+	}
+	expect_near((double)average.average_q16, 32768, 328, "1 % of it");
+}
+
 Test(mark, without_time_an_update_counts_for_nothing)
 {
 	struct mark_average average;
