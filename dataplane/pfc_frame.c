@@ -43,13 +43,13 @@ enum pfc_verdict pfc_frame_read(const uint8_t *frame, uint32_t size, struct pfc_
 		if (size < PFC_FRAME_PRIORITY_BYTES_MIN)
 			return PFC_FRAME_SHORT;
 		out->enabled = frame[OFFSET_VECTOR + 1];
-		for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+		for (size_t p = 0; p < PRIORITY_COUNT; p++)
 			if ((out->enabled & 1u << p) != 0)
 				out->quanta[p] = load_be16(frame + OFFSET_QUANTA + 2 * p);
 		return PFC_FRAME_PRIORITY;
 	case OPCODE_PAUSE:
 		out->enabled = UINT8_MAX;
-		for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+		for (size_t p = 0; p < PRIORITY_COUNT; p++)
 			out->quanta[p] = load_be16(frame + OFFSET_VECTOR);
 		return PFC_FRAME_GLOBAL;
 	default:
@@ -65,7 +65,7 @@ uint32_t pfc_frame_write(uint8_t frame[PFC_FRAME_BYTES], const uint8_t source_ma
 	memcpy(frame + OFFSET_TYPE, type_opcode, sizeof(type_opcode));
 	memset(frame + OFFSET_VECTOR, 0, PFC_FRAME_BYTES - OFFSET_VECTOR);
 	frame[OFFSET_VECTOR + 1] = pfc->enabled;
-	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+	for (size_t p = 0; p < PRIORITY_COUNT; p++)
 		if ((pfc->enabled & 1u << p) != 0)
 			store_be16(frame + OFFSET_QUANTA + 2 * p, pfc->quanta[p]);
 	return PFC_FRAME_BYTES;

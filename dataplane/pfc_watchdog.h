@@ -26,7 +26,7 @@
  * in front of it. Of the two rules that switches have ("paused throughout" and "packets queued and none
  * sent") this is the second. A peer that lets single packets through is slow, not storming.
  *
- * Thread: the worker that owns the port. Cost: some 30 instructions per evaluation.
+ * Thread: the worker that owns the port. Cost: some 50 instructions per evaluation.
  */
 #ifndef DATAPLANE_PFC_WATCHDOG_H
 #define DATAPLANE_PFC_WATCHDOG_H
