@@ -270,7 +270,7 @@ Test(pfc_frame, HON_EXPIRE_a_quantum_is_512_bit_times_of_the_ports_speed)
 		uint64_t quantum_ps; /* 512 / rate */
 		uint64_t longest_ps; /* 65535 of them */
 	} rows[] = {
-		{1000000, 512 * PS_PER_US, 65535 * 512 * PS_PER_US}, /* 33.55 s */
+		{1000000, 512 * PS_PER_US, UINT64_C(33553920) * PS_PER_US}, /* 33.55 s */
 		{1 * G, 512000, UINT64_C(33553920000)},
 		{10 * G, 51200, UINT64_C(3355392000)},
 		{25 * G, 20480, UINT64_C(1342156800)},
@@ -307,7 +307,7 @@ static uint64_t exact_ps(uint32_t quanta, uint64_t rate_bps)
 static const uint64_t odd_rates[] = {
 	1000000,  1000001,      1234567,     3 * G,
 	7 * G,    100 * G,      100 * G + 1, 333333333333,
-	1600 * G, 1600 * G - 1, 150000000,   50 * G - 50 * 200000, /* 200 ppm below 50G */
+	1600 * G, 1600 * G - 1, 150000000,   50 * G - UINT64_C(10000000), /* 200 ppm below 50G */
 };
 
 Test(pfc_frame, at_odd_rates_a_pause_is_rounded_up_to_one_picosecond)
