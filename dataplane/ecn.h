@@ -2,13 +2,13 @@
 /*
  * ecn - congestion experienced: writing it into one IP header. Whether to is mark.h's question.
  *
- * Only packets whose sender can react are marked, ECT(0) and ECT(1) alike; the others are left as they
- * are, to the last bit. A tunnel is marked in its outer header alone, as that is the one we route by; its
- * end carries the mark inwards (RFC 6040). The RoCEv2 invariant CRC doesn't cover the field (InfiniBand
- * specification annex A17.3.3).
+ * Only packets whose sender can react are marked, ECT(0) and ECT(1) alike; the others are left as
+ * they are, to the last bit. A tunnel is marked in its outer header alone, as that is the one we
+ * route by; its end carries the mark inwards (RFC 6040). The RoCEv2 invariant CRC doesn't cover the
+ * field (InfiniBand specification annex A17.3.3).
  *
- * IPv4: bits 1..0 of byte 1, with the header checksum patched. IPv6: bits 5..4 of byte 1, as the traffic
- * class begins four bits earlier, and no checksum covers it.
+ * IPv4: bits 1..0 of byte 1, with the header checksum patched. IPv6: bits 5..4 of byte 1, as the
+ * traffic class begins four bits earlier, and no checksum covers it.
  *
  * Source: RFC 3168 section 5; RFC 1624 for the checksum.
  * Thread: whoever holds the packet.
@@ -45,9 +45,9 @@ static inline enum ecn_codepoint ecn_codepoint(const uint8_t *l3, uint8_t flags)
 }
 
 /*
- * A word of the header grows by `more` > 0, so its checksum shrinks by that in one's complement, in either
- * byte order (RFC 1071 section 2). Same as ~(~sum + more) of RFC 1624 equation 3: of the two zeros
- * 0x0000 comes out, never 0xffff, like a checksum computed afresh, whichever of them went in.
+ * A word of the header grows by `more` > 0, so its checksum shrinks by that in one's complement, in
+ * either byte order (RFC 1071 section 2). Same as ~(~sum + more) of RFC 1624 equation 3: of the two
+ * zeros 0x0000 comes out, never 0xffff, like a checksum computed afresh, whichever of them went in.
  */
 static inline uint16_t ecn_checksum(uint16_t sum, uint16_t more)
 {

@@ -72,8 +72,8 @@ uint32_t pfc_frame_write(uint8_t frame[PFC_FRAME_BYTES], const uint8_t source_ma
 }
 
 /*
- * 65535 * 512e12 is more than 64 bits hold. So whole picoseconds of a quantum are multiplied apart from
- * the remainder, which is below the rate: 65535 * 5.12e8 ps at 1M, 65535 * 1.6e12 at 1600G.
+ * 65535 * 512e12 is more than 64 bits hold. So whole picoseconds of a quantum are multiplied apart
+ * from the remainder, which is below the rate: 65535 * 5.12e8 ps at 1M, 65535 * 1.6e12 at 1600G.
  */
 uint64_t pfc_quanta_ps(uint16_t quanta, uint64_t rate_bps)
 {
@@ -86,9 +86,9 @@ uint64_t pfc_quanta_ps(uint16_t quanta, uint64_t rate_bps)
 }
 
 /*
- * The fewest quanta q with ceil(q * Q / rate) >= time, Q being QUANTUM_PS_BPS: those are the fewest with
- * q * Q > (time - 1) * rate, which is floor((time - 1) * rate / Q) + 1. That product has 65 bits, so it
- * is divided in two steps, first by 1e12 (Q / 512), with (time - 1) = 512 * high + low.
+ * The fewest quanta q with ceil(q * Q / rate) >= time, Q being QUANTUM_PS_BPS: those are the fewest
+ * with q * Q > (time - 1) * rate, which is floor((time - 1) * rate / Q) + 1. That product has 65
+ * bits, so it is divided in two steps, first by 1e12 (Q / 512), with (time - 1) = 512 * high + low.
  */
 uint16_t pfc_quanta_for_ps(uint64_t time_ps, uint64_t rate_bps)
 {

@@ -38,7 +38,7 @@ static enum pfc_watchdog_event look_for_storm(struct pfc_watchdog *watchdog,
 		return PFC_WATCHDOG_NONE;
 	}
 	if (!throughout) {
-		/* Held from somewhere in this interval on, unless its first packet came later still. */
+		/* Held from somewhere in here on, unless its first packet came later still. */
 		watchdog->summed_ps =
 			interval->sent || interval->queued_before ? interval->paused_ps : 0;
 		return PFC_WATCHDOG_NONE;

@@ -5,26 +5,29 @@
  * A state machine and nothing else: what happens to a stormed queue (drop, forward, alert) is its
  * owner's business.
  *
- *   ok -> stormed   the queue had packets, was held by pauses and sent nothing, without a break for detect
- *   stormed -> ok   the peer didn't pause it, without a break for restore
+ *   ok -> stormed   the queue had packets, was held by pauses and sent nothing, without a break
+ *                   for `detect`
+ *   stormed -> ok   the peer didn't pause it, without a break for `restore`
  *
- * Evaluated every poll, 0 < poll <= detect and restore (sooner or later is fine, too). The queue is held
- * throughout an interval between two evaluations when it has packets at both, sent none in between, is
- * paused now, and was so for at least 63/64 of the time: gaps where one pause ran out before its
- * refresh came don't count as a break unless a packet got through. The interval in which the hold began
- * counts with its paused time. So a storm that begins at t is detected
+ * Evaluated every poll, 0 < poll <= detect and restore (sooner or later is fine, too). The queue is
+ * held throughout an interval between two evaluations when it has packets at both, sent none in
+ * between, is paused now, and was so for at least 63/64 of the time: gaps where one pause ran out
+ * before its refresh came don't count as a break unless a packet got through. The interval in which
+ * the hold began counts with its paused time. So a storm that begins at t is detected
  *
  *   at t + detect at the earliest, before t + detect + poll
  *
  * and its end is seen likewise. Two exceptions, as an interval is only known by its sums:
- *   - pauses that had come and gone in the interval where a hold (or a calm) begins are taken for a part of
- *     it (or break it no more): up to one poll early. At least one whole interval is always looked at;
- *   - a packet that comes to an empty, already paused queue counts from the next evaluation on: before
- *     t + detect + 2 poll.
+ *   - pauses that had come and gone in the interval where a hold (or a calm) begins are taken for a
+ *     part of it (or break it no more): up to one poll early. At least one whole interval is always
+ *     looked at;
+ *   - a packet that comes to an empty, already paused queue counts from the next evaluation on:
+ *     before t + detect + 2 poll.
  *
- * An empty queue is never stormed, however long its pauses: nobody waits for it, and nothing is stuck
- * in front of it. Of the two rules that switches have ("paused throughout" and "packets queued and none
- * sent") this is the second. A peer that lets single packets through is slow, not storming.
+ * An empty queue is never stormed, however long its pauses: nobody waits for it, and nothing is
+ * stuck in front of it. Of the two rules that switches have ("paused throughout" and "packets
+ * queued and none sent") this is the second. A peer that lets single packets through is slow, not
+ * storming.
  *
  * Thread: the worker that owns the port. Cost: some 50 instructions per evaluation.
  */

@@ -141,7 +141,7 @@ Test(ecn, FWD_CSUM_EDGE_every_checksum_becomes_what_a_full_sum_says)
 	}
 }
 
-/* The other zero: a header whose words add up to 0xffff without the checksum may carry 0xffff too. */
+/* A header whose other words add up to 0xffff may carry either zero, 0x0000 or 0xffff. */
 Test(ecn, FWD_CSUM_EDGE_both_zeros_become_what_a_full_sum_says)
 {
 	for (uint8_t ect = 1; ect <= 2; ect++)

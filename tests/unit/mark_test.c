@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ramp of ECN and WRED by its formula, with binomial bounds; the average against real numbers. */
+/* The ramp of ECN and WRED by its formula, in binomial bounds; the average in real numbers. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
 
@@ -121,7 +121,7 @@ Test(mark, the_smallest_chance_is_practically_none)
 {
 	static const struct mark_table rare = {.ecn_min_bytes = 10, .ecn_max_bytes = 20};
 
-	/* 2^-32 at most: 600000 draws see one with a probability of 1.4e-4; these seeds see none. */
+	/* 2^-32 at most: 600000 draws see one with a probability of 1.4e-4; these see none. */
 	for (uint32_t i = 0; i < SEEDS; i++)
 		cr_expect_eq(hits(mark_ecn, &rare, 20, seeds[i]), 0);
 	cr_expect_eq(hits(mark_ecn, &rare, 21, 1), DRAWS, "all above max, whatever the chance");

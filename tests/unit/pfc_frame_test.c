@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MAC control frames byte by byte, from IEEE 802.3 annexes 31B and 31D and 802.1Q clause 36. Identifiers
- * such as PFC-FRAME name the case of a switch tester's catalogue.
+ * MAC control frames byte by byte, from IEEE 802.3 annexes 31B and 31D and 802.1Q clause 36.
+ * Identifiers such as PFC-FRAME name the case of a switch tester's catalogue.
  */
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 static const uint8_t port_mac[6] = {0x02, 0x00, 0x5e, 0x10, 0x20, 0x30};
 
-/* Priorities 0, 3, 4 and 7 enabled; 4 is let go. The times of the others are filled in on purpose. */
+/* Priorities 0, 3, 4 and 7 enabled, 4 is let go; times of the others are there on purpose. */
 static const uint8_t sample[60] = {
 	0x01, 0x80, 0xc2, 0x00, 0x00, 0x01, /* destination */
 	0x02, 0x00, 0x5e, 0x10, 0x20, 0x30, /* source */

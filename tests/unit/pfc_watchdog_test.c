@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Storms against the bounds of the header. A queue of the model sends a packet each microsecond while it
- * isn't paused. Identifiers such as WD-SHORT name the case of a switch tester's catalogue.
+ * Storms against the bounds of the header. A queue of the model sends a packet each microsecond
+ * while it isn't paused. Identifiers such as WD-SHORT name the case of a switch tester's catalogue.
  */
 #include <criterion/criterion.h>
 #include <inttypes.h>
