@@ -3,7 +3,7 @@
  * mark - which packets are marked (ECN) or dropped (WRED) at a given queue depth.
  *
  *   depth <= min          none
- *   min < depth <= max    each with probability chance * (depth - min) / (max - min): `chance` at max
+ *   min < depth <= max    each with probability chance * (depth - min) / (max - min)
  *   depth > max           all
  *
  * So there is a step from `chance` to certainty right above max. min == max is a step from none to

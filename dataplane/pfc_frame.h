@@ -78,9 +78,9 @@ uint32_t pfc_frame_write(uint8_t frame[PFC_FRAME_BYTES], const uint8_t source_ma
 			 const struct pfc_frame *pfc);
 
 /**
- * How long a pause lasts, ps: quanta * 512 bits at rate_bps, exact at every rate that divides 512e12, the
- * 1, 10, 25, 40, 50, 100, 200, 400, 800 and 1600G of Ethernet among them. Else rounded up, by less
- * than one picosecond in all: nobody starts early.
+ * How long a pause lasts, ps: quanta * 512 bits at rate_bps. Exact at every rate that divides
+ * 512e12, the 1, 10, 25, 40, 50, 100, 200, 400, 800 and 1600G of Ethernet among them; else rounded
+ * up, by less than one picosecond in all: nobody starts early.
  * @param rate_bps  RATE_BPS_MIN..RATE_BPS_MAX, speed of the port
  * @return at most 65535 quanta at 1M: 34 s
  */
