@@ -115,7 +115,7 @@ void buffer_plan_marks(const struct config *config, const struct buffer_machine 
 			    !mark_auto(config, buffer_plan_rate_bps(config, machine, i), i, plan,
 				       class, queue, errors))
 				break;
-			if (queue->ecn && paused)
+			if (queue->ecn && paused && queue->ecn_curve.min_bytes > 0)
 				queue->k = class->equal_bytes / queue->ecn_curve.min_bytes;
 		}
 	}

@@ -43,6 +43,27 @@ int publish_check(const struct daemon *daemon, const struct config *config,
 	return rc == 0 ? 0 : -EINVAL;
 }
 
+/*
+ * A device came up faster than the buffer suffices for: pace its port as before rather than leave
+ * links and neighbours as they were. Told once.
+ */
+static void keep_rates_if_needed(struct daemon *daemon, const struct config *config,
+				 struct apply_port *ports)
+{
+	struct config_errors *errors = calloc(1, sizeof(*errors));
+	bool fits = errors == NULL || publish_check(daemon, config, errors) == 0;
+
+	for (uint16_t i = 0; i < daemon->port_count && !fits; i++) {
+		ports[i].rate_bps = daemon->snapshot->port[i].rate_bps;
+		ports[i].run_ahead_ps = daemon->snapshot->port[i].run_ahead_ps;
+	}
+	if (!fits && !daemon->rates_kept)
+		events_add(daemon->events, EVENT_WARNING, EVENT_PORT_NONE,
+			   "ports keep their old speeds: %s", errors->error[0].text);
+	daemon->rates_kept = !fits;
+	free(errors);
+}
+
 struct snapshot *publish_build(struct daemon *daemon, const struct config *config,
 			       const struct interfaces *interfaces, struct fib *fib, bool filled)
 {
@@ -63,6 +84,9 @@ struct snapshot *publish_build(struct daemon *daemon, const struct config *confi
 	}
 	ports_apply(daemon, config, ports);
 	ports_describe_all(config, &state);
+	/* Another config has been checked, at the speeds of now. */
+	if (daemon->snapshot != NULL && config == daemon->config)
+		keep_rates_if_needed(daemon, config, ports);
 	for (uint32_t i = 0; i < known; i++) {
 		const struct neighbour_entry *entry = neighbours_entry(daemon->neighbours, i);
 		uint16_t interface = interfaces_by_ifindex(interfaces, entry->ifindex);

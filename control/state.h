@@ -101,6 +101,7 @@ struct daemon {
 	struct retired retired[RETIRED_MAX];
 	uint32_t retired_count;
 	uint64_t publish_due_ns; /* UINT64_MAX: nothing has changed */
+	bool rates_kept;         /* devices are faster than the buffer suffices for */
 
 	struct netlink *netlink;
 	struct neighbours *neighbours;

@@ -143,7 +143,7 @@ def test_reload_by_signal():
 
 
 def test_reload_refused():
-    """MAL-YAML: a bad file changes nothing and says where and why; so does a key that can't change"""
+    """MAL-YAML, HR-EXCEED: a bad file or too small a buffer changes nothing, and says where and why"""
     with Trio() as world:
         leaf = world.leaf
         before = (leaf.show("classes")["classes"], leaf.show("routes")["routes"])
@@ -153,7 +153,9 @@ def test_reload_refused():
                 (CONFIG + "  - [", ["YAML", ":10:"]),
                 (CONFIG.replace("64MiB", "65MiB"), ["memory", ":2:"]),
                 (CONFIG.replace("device: h3", "device: h9"), ["device", ":6:"]),
-                (CONFIG.replace("name: op", "name: op2"), ["name", ":2:"])):
+                (CONFIG.replace("name: op", "name: op2"), ["name", ":2:"]),
+                (CONFIG + "buffer: {reserved: {roce: 8MB}}\n", ["reserve 24.0 MB", ":2:"]),
+                (CONFIG + "buffer: {xon_offset: 1GiB}\n", ["xon_offset 1073741824", ":9:"])):
             leaf.write(text)
             done = leaf.ctl("reload", ok=False)
             check_equal(done.returncode, 1, f"status of the reload ({words})")
@@ -177,6 +179,15 @@ def test_missing_device():
         status = leaf.spawn().wait(lab.WAIT_S * lab.SLOW)
         check_equal(status, 1, "status")
         check("nowhere0" in leaf.log() and "p3" in leaf.log(), f"it says: {leaf.log()}")
+
+
+def test_small_buffer():
+    """A buffer that doesn't suffice: refused at start with its numbers, status 1"""
+    with Trio(start=False) as world:
+        leaf = world.leaf = lab.Leaf(world, CONFIG + "buffer: {reserved: {roce: 8MB}}\n")
+        status = leaf.spawn().wait(lab.WAIT_S * lab.SLOW)
+        check_equal(status, 1, "status")
+        check("leave nothing of" in leaf.log() and ":2:" in leaf.log(), f"it says: {leaf.log()}")
 
 
 def test_device_vanishes():
