@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "config/headroom.h"
@@ -177,5 +178,49 @@ Test(headroom, saturates_and_never_wraps)
 		input.run_ahead_ps = headroom_add(input.run_ahead_ps, PS_PER_US);
 		headroom_compute(&input, &h);
 		cr_assert_geq(h.total_bytes, before.total_bytes);
+	}
+}
+
+/*
+ * A peer that sends frames of one length without a gap and uses its response limit up, against a leaf
+ * whose wire has just taken a frame of the MTU. Its frame n begins (n - 1) frame times after the one
+ * that crossed the threshold has left it; it begins no more once the pause has come (a cable after it
+ * has left us) and the limit is over. @return bytes of what arrives after the crossing
+ */
+static uint64_t blaster_bytes(uint64_t rate_bps, uint32_t cable_mm, uint32_t mtu,
+			      uint32_t frame_bytes)
+{
+	uint64_t bits =
+		(mtu + 18 + 24 + 60 + 24) * UINT64_C(8) + headroom_response_quanta(rate_bps) * 512;
+	/* Bits on the wire in 2 cables of 5 ns a metre: rate * mm * 10 ps. */
+	uint64_t open_bits = bits + rate_bps / 1000000 * cable_mm / 100000;
+	uint64_t frame_bits = (frame_bytes + 24) * UINT64_C(8);
+
+	return (open_bits + frame_bits - 1) / frame_bits * frame_bytes;
+}
+
+Test(headroom, holds_a_peer_at_its_limit_and_is_not_padded)
+{
+	static const uint64_t rates[] = {1, 10, 25, 100, 400};
+	static const uint32_t cables_mm[] = {1000, 3000, 40000, 300000, 2000000};
+	static const uint32_t mtus[] = {1500, 4200, 9216};
+
+	for (uint32_t i = 0; i < 5 * 5 * 3; i++) {
+		const struct headroom_input input = {.rate_bps = rates[i % 5] * G,
+						     .frame_bytes_max = mtus[i / 25] + 18,
+						     .cable_mm = cables_mm[i / 5 % 5],
+						     .response = CONFIG_RESPONSE_STANDARD,
+						     .polls = 1};
+		uint32_t mtu = mtus[i / 25];
+		uint64_t used = 0;
+		struct headroom h;
+
+		headroom_compute(&input, &h);
+		for (uint32_t bytes = 60; bytes <= mtu + 18; bytes++) {
+			used = blaster_bytes(input.rate_bps, input.cable_mm, mtu, bytes);
+			cr_assert_leq(used, h.total_bytes, "%u bytes, case %u", bytes, i);
+		}
+		/* The last were frames of the MTU. */
+		cr_expect_geq(used * 10, h.total_bytes * 6, "case %u", i);
 	}
 }
