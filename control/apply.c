@@ -16,13 +16,6 @@
 /* IEEE 802.1Q-2018 table 8-6. */
 #define FDB_AGE_PS (300 * PS_PER_S)
 
-/* A queue holds what its port sends in this time... */
-#define QUEUE_TIME_MS     5
-/* ...but never less than this, and never more than the port's share of the pool. */
-#define QUEUE_BYTES_MIN   256000u
-#define QUEUE_FRAMES_MIN  16u
-#define QUEUE_PACKETS_MIN 64u
-
 /* The kernel takes frames as they come; the rate only has to be one. */
 #define CPU_RATE_BPS     RATE_BPS_MAX
 #define CPU_RUN_AHEAD_PS PS_PER_MS
@@ -85,6 +78,14 @@ static void fill_ports(struct snapshot *snapshot, const struct config *config,
 		[CONFIG_TRUST_PCP] = PORT_TRUST_PCP,
 		[CONFIG_TRUST_NONE] = PORT_TRUST_NONE,
 	};
+	/* Hardware flow control isn't built in: `hardware` is refused by the config. */
+	static const uint8_t pfc_of[] = {
+		[CONFIG_PFC_AUTO] = PORT_PFC_SEND | PORT_PFC_HONOUR,
+		[CONFIG_PFC_SOFTWARE] = PORT_PFC_SEND | PORT_PFC_HONOUR,
+		[CONFIG_PFC_HARDWARE] = PORT_PFC_SEND | PORT_PFC_HONOUR,
+		[CONFIG_PFC_HONOUR_ONLY] = PORT_PFC_HONOUR,
+		[CONFIG_PFC_OFF] = 0,
+	};
 	uint16_t interface = 0;
 
 	for (uint16_t i = 0; i < config->port_count; i++) {
@@ -103,6 +104,7 @@ static void fill_ports(struct snapshot *snapshot, const struct config *config,
 		} else {
 			table->mode = PORT_MODE_OFF;
 		}
+		table->pfc = pfc_of[port->pfc];
 		table->link_up = device->link_up;
 		table->frame_bytes_max = port->mtu_bytes + FRAME_HEADER_BYTES;
 		table->rate_bps = port->speed_bps != 0 ? port->speed_bps : device->rate_bps;
@@ -195,38 +197,6 @@ static int fill_interfaces(struct snapshot *snapshot, const struct config *confi
 	return 0;
 }
 
-/*
- * For now every queue has the same fixed limits: half of a fair share of the buffers, and five
- * milliseconds of the fastest port in bytes.
- */
-static void fill_limits(struct snapshot *snapshot, const struct apply_state *state)
-{
-	uint64_t rate_bps = 0, bytes, least;
-	uint32_t frame_bytes = 0;
-	uint16_t ports = snapshot->port_count;
-	uint32_t packets = state->packets_max / (2u * ports);
-
-	for (uint16_t i = 0; i < ports; i++) {
-		if (snapshot->port[i].rate_bps > rate_bps)
-			rate_bps = snapshot->port[i].rate_bps;
-		if (snapshot->port[i].frame_bytes_max > frame_bytes)
-			frame_bytes = snapshot->port[i].frame_bytes_max;
-	}
-	bytes = rate_bps / UINT64_C(8000) * QUEUE_TIME_MS;
-	if (bytes > (uint64_t)(state->packets_max / ports) * frame_bytes)
-		bytes = (uint64_t)(state->packets_max / ports) * frame_bytes;
-	least = (uint64_t)QUEUE_FRAMES_MIN * frame_bytes;
-	if (least < QUEUE_BYTES_MIN)
-		least = QUEUE_BYTES_MIN;
-	if (bytes < least)
-		bytes = least;
-	if (bytes > UINT32_MAX)
-		bytes = UINT32_MAX;
-	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
-		snapshot->queue_bytes_max[p] = (uint32_t)bytes;
-	snapshot->queue_packets_max = packets < QUEUE_PACKETS_MIN ? QUEUE_PACKETS_MIN : packets;
-}
-
 struct snapshot *apply_snapshot(const struct config *config, const struct apply_state *state,
 				struct fib *fib, bool fib_filled)
 {
@@ -245,7 +215,6 @@ struct snapshot *apply_snapshot(const struct config *config, const struct apply_
 		goto err;
 	fill_classes(snapshot, config);
 	fill_ports(snapshot, config, state);
-	fill_limits(snapshot, state);
 	rc = apply_buffer(snapshot, config, state);
 	if (rc == 0)
 		rc = fill_vlans(snapshot, config);

@@ -157,7 +157,7 @@ void bridge_burst(struct worker *worker, struct burst *burst)
 		if (unlikely(!classify(worker, burst, i, &classifier)))
 			continue;
 		if (unlikely(parsed->kind == KIND_MAC_CONTROL)) {
-			burst_consume(worker, burst, i);
+			pfc_receive(worker, burst, i);
 			continue;
 		}
 		if (unlikely(!port_bits_test(&table->members, burst->port))) {

@@ -37,7 +37,9 @@
 	X(tx_packets, "packets", "frames scheduled from this queue to the wire") \
 	X(tx_bytes, "bytes", "bytes scheduled from this queue to the wire")      \
 	X(drop_packets, "packets", "frames refused by this queue")               \
-	X(drop_bytes, "bytes", "bytes refused by this queue")
+	X(drop_bytes, "bytes", "bytes refused by this queue")                    \
+	X(ecn_marked, "packets", "packets marked congestion experienced here")   \
+	X(ecn_unmarked, "packets", "packets to be marked that aren't ECN capable")
 
 #define COUNTER_FIELD_(field, unit, help) _Atomic uint64_t field;
 struct port_counters {

@@ -31,6 +31,10 @@
 	X(UNROUTABLE, "unroutable", "routed port: neither IP nor ARP")                            \
 	X(PUNT_POLICED, "punt_policed", "for the kernel, beyond the rate of its reason")          \
 	X(QUEUE_FULL, "queue_full", "egress queue at its limit")                                  \
+	X(WRED, "wred", "random early drop: lossy queue above its threshold")                     \
+	X(LOSSY_FULL, "lossy_full", "lossy packets fill their share of the buffer")               \
+	X(GUARD, "guard", "few buffers left: they are kept for lossless packets")                 \
+	X(HEADROOM, "headroom", "lossless: past its headroom; a fault of peer or plan")           \
 	X(LINK_DOWN, "link_down", "egress port is down")                                          \
 	X(STOPPED, "stopped", "still queued when the leaf stopped")
 

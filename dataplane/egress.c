@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dataplane/egress.h"
 
+#include "dataplane/ecn.h"
 #include "dataplane/internal.h"
 
 /* Rounds of round robin in which nobody came out of debt before we compute how many it takes. */
@@ -31,6 +32,12 @@ uint32_t egress_staged_packets(const struct egress_port *egress)
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
 		packets += egress->staging.count[p];
 	return packets;
+}
+
+static inline const struct mark_table *mark_row(const struct worker *worker, uint16_t port,
+						uint32_t priority)
+{
+	return &worker->snapshot->buffer.mark[priority * worker->leaf->ports + port];
 }
 
 static uint64_t longest_frame_ps(uint64_t rate_bps)
@@ -68,6 +75,7 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 	egress->strict = snapshot->strict_mask;
 	egress->shaped = 0;
 	egress->held = 0;
+	pfc_configure(worker, port, now_ps);
 	if (!egress->up) {
 		for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
 			leaf_queue(worker->leaf, port, p)->bytes_max = 0; /* admits nothing */
@@ -89,8 +97,8 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 		queue->quantum_bytes = class->strict               ? 0
 				       : class->quantum_bytes != 0 ? class->quantum_bytes
 								   : SCHEDULE_QUANTUM_BYTES;
-		queue->bytes_max = snapshot->queue_bytes_max[p];
-		queue->packets_max = snapshot->queue_packets_max;
+		queue->bytes_max = mark_row(worker, port, p)->wred_min_bytes;
+		queue->mark_bytes = mark_row(worker, port, p)->ecn_min_bytes;
 		if (class->strict)
 			queue->deficit_bytes = 0;
 		if (class->max_rate_ppm != 0)
@@ -99,7 +107,7 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 		if (class->strict && shaped_bps != 0)
 			shaper_configure(egress, p, shaped_bps, now_ps);
 	}
-	if (egress->active != 0 || egress->staged != 0) {
+	if (egress->active != 0 || egress->staged != 0 || worker->leaf->pfc[port].send != 0) {
 		egress->pending = true;
 		port_bits_set(&worker->tx_ready, port);
 	}
@@ -115,6 +123,47 @@ void egress_refresh(struct egress_port *egress, uint64_t now_ps)
 		egress->shaper[p].free_ps = time_max(egress->shaper[p].free_ps, oldest_ps);
 }
 
+/*
+ * Packets of one priority leave: give back what they were charged. What comes in a row from one port is
+ * one store.
+ */
+static inline void discharge(struct worker *worker, uint32_t priority,
+			     struct rte_mbuf *const *packet, uint32_t count)
+{
+	struct account *row = worker->account_row[priority];
+	bool lossless = (worker->lossless_mask >> priority & 1) != 0;
+	uint32_t total = 0;
+
+	for (uint32_t i = 0; i < count;) {
+		uint16_t port = packet[i]->port;
+		uint32_t bytes = 0;
+
+		do {
+			bytes += packet_meta(packet[i++])->cost_bytes;
+		} while (i < count && packet[i]->port == port);
+		account_discharge(&row[port], bytes);
+		if (lossless)
+			port_bits_set(&worker->dirty, port);
+		total += bytes;
+	}
+	worker->queued_packets -= count;
+	if (!lossless)
+		worker->lossy_bytes -= total;
+}
+
+/* Packets that had left are here again: the device didn't take them. */
+static void charge_again(struct worker *worker, struct rte_mbuf *packet)
+{
+	const struct packet_meta *meta = packet_meta(packet);
+
+	account_charge(&worker->account_row[meta->priority][packet->port], meta->cost_bytes);
+	worker->queued_packets++;
+	if ((worker->lossless_mask >> meta->priority & 1) == 0)
+		worker->lossy_bytes += meta->cost_bytes;
+	else
+		port_bits_set(&worker->dirty, packet->port);
+}
+
 static void flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
 			enum drop_reason reason)
 {
@@ -122,14 +171,19 @@ static void flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
 	struct egress_queue *queue = leaf_queue(worker->leaf, port, priority);
 	struct staging *staging = &egress->staging;
 
+	discharge(worker, priority, staging->packet[priority], staging->count[priority]);
 	for (uint32_t i = 0; i < staging->count[priority]; i++)
 		packet_drop(worker, staging->packet[priority][i], reason);
 	staging->count[priority] = 0;
 	if (queue_depth_packets(queue) != 0) {
 		struct queue_reader reader = queue_read(queue);
 
-		while (reader.left != 0)
-			packet_drop(worker, queue_read_next(&reader, worker->queue_pool), reason);
+		while (reader.left != 0) {
+			struct rte_mbuf *packet = queue_read_next(&reader, worker->queue_pool);
+
+			discharge(worker, priority, &packet, 1);
+			packet_drop(worker, packet, reason);
+		}
 		queue_read_end(queue, &reader, 0);
 	}
 	queue->deficit_bytes = 0;
@@ -180,6 +234,7 @@ static __rte_noinline void stage(struct worker *worker, uint16_t port, struct ru
 	for (uint32_t i = taken; i < run->count; i++) {
 		uint32_t p = packet_meta(run->packet[i])->priority;
 
+		charge_again(worker, run->packet[i]);
 		staging->packet[p][staging->count[p]++] = run->packet[i];
 		egress->staged |= (uint8_t)(1u << p);
 		bytes -= packet_length(run->packet[i]);
@@ -187,23 +242,28 @@ static __rte_noinline void stage(struct worker *worker, uint16_t port, struct ru
 	count_port(worker, port, taken, bytes);
 }
 
-/* Offer what was left again. True when the device has taken it all. */
+/* Offer what was left again, unless paused since. True when the device has taken it all. */
 static __rte_noinline bool staging_send(struct worker *worker, uint16_t port)
 {
 	struct egress_port *egress = &worker->leaf->egress[port];
 	struct staging *staging = &egress->staging;
 
-	while (egress->staged != 0) {
-		uint32_t p = 31u - (uint32_t)__builtin_clz(egress->staged);
+	while ((egress->staged & ~egress->paused) != 0) {
+		uint32_t p =
+			31u - (uint32_t)__builtin_clz(egress->staged & (uint32_t)~egress->paused);
 		uint32_t count = staging->count[p], bytes = 0, taken;
 		uint32_t length[BURST_COUNT_MAX] = {0};
 
 		for (uint32_t i = 0; i < count; i++)
 			length[i] = packet_length(staging->packet[p][i]);
+		/* Taken ones may be gone afterwards. */
+		discharge(worker, p, staging->packet[p], count);
 		taken = egress->io->ops->tx_burst(egress->io, 0, staging->packet[p],
 						  (uint16_t)count);
 		for (uint32_t i = 0; i < taken; i++)
 			bytes += length[i];
+		for (uint32_t i = taken; i < count; i++)
+			charge_again(worker, staging->packet[p][i]);
 		count_port(worker, port, taken, bytes);
 		memmove(staging->packet[p], staging->packet[p] + taken,
 			(count - taken) * sizeof(struct rte_mbuf *));
@@ -279,7 +339,8 @@ static uint64_t shapers_due(const struct egress_port *egress, uint64_t now_ps)
 {
 	uint64_t due_ps = now_ps + TIME_IDLE_PS;
 
-	for (uint32_t rest = egress->held & egress->active; rest != 0; rest &= rest - 1)
+	for (uint32_t rest = egress->held & egress->active & (uint32_t)~egress->paused; rest != 0;
+	     rest &= rest - 1)
 		due_ps = time_min(due_ps, egress->shaper[__builtin_ctz(rest)].free_ps);
 	return due_ps - egress->run_ahead_ps;
 }
@@ -300,6 +361,27 @@ static bool shaper_take(struct egress_port *egress, uint32_t priority, uint32_t 
 	return true;
 }
 
+/* A packet leaves a queue, so many bytes behind it. Cold: only above the marking threshold. */
+static __rte_noinline void mark(struct worker *worker, uint16_t port, uint32_t priority,
+				struct rte_mbuf *packet, uint32_t behind_bytes)
+{
+	struct queue_counters *counters = worker_queue_counters(worker, port, priority);
+	const struct packet_meta *meta = packet_meta(packet);
+
+	if (!mark_ecn(mark_row(worker, port, priority), behind_bytes, &worker->random))
+		return;
+	switch (ecn_mark(packet_data(packet) + meta->l3_offset, meta->flags)) {
+	case ECN_MARK_SET:
+		counter_add(&counters->ecn_marked, 1);
+		break;
+	case ECN_MARK_NOT_ECT:
+		counter_add(&counters->ecn_unmarked, 1);
+		break;
+	case ECN_MARK_WAS_CE:
+		break;
+	}
+}
+
 /* Take frames of one queue, up to its budget, the burst and the wire's room; at least one. */
 static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, bool strict,
 		       struct run *run)
@@ -308,7 +390,7 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, 
 	struct egress_queue *queue = leaf_queue(worker->leaf, port, priority);
 	struct queue_reader reader = queue_read(queue);
 	int32_t deficit = strict ? INT32_MAX : queue->deficit_bytes;
-	uint32_t bytes = 0, count = run->count;
+	uint32_t bytes = 0, count = run->count, depth = queue_depth_bytes(queue);
 	bool held = false;
 
 	do {
@@ -318,13 +400,16 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, 
 		run->packet[count++] = packet;
 		run->free_ps += wire_rate_time_ps(&run->rate, length + egress->overhead_bytes);
 		bytes += length;
+		if (depth - bytes > queue->mark_bytes)
+			mark(worker, port, priority, packet, depth - bytes);
 		deficit -= (int32_t)length;
 		if (unlikely((egress->shaped >> priority & 1) != 0))
 			held = shaper_take(egress, priority, length + egress->overhead_bytes,
 					   run->now_ps, run->limit_ps);
 	} while (reader.left != 0 && deficit > 0 && count != BURST_COUNT_MAX &&
 		 !time_after(run->free_ps, run->limit_ps) && !held);
-	queue_read_end(queue, &reader, queue_depth_bytes(queue) - bytes);
+	queue_read_end(queue, &reader, depth - bytes);
+	discharge(worker, priority, run->packet + run->count, count - run->count);
 	if (reader.left == 0)
 		egress->active &= (uint8_t) ~(1u << priority);
 	if (!strict)
@@ -346,7 +431,7 @@ static inline __attribute__((always_inline)) void serve(struct worker *worker,
 	struct wire_rate rate = run->rate;
 	uint64_t free_ps;
 
-	if (unlikely((egress->shaped >> priority & 1) != 0 ||
+	if (unlikely((egress->shaped >> priority & 1) != 0 || bytes > queue->mark_bytes ||
 		     packets > BURST_COUNT_MAX - run->count)) {
 		serve_some(worker, port, priority, strict, run);
 		return;
@@ -359,6 +444,7 @@ static inline __attribute__((always_inline)) void serve(struct worker *worker,
 		return;
 	}
 	queue_read_all(queue, worker->queue_pool, run->packet + run->count);
+	discharge(worker, priority, run->packet + run->count, packets);
 	egress->active &= (uint8_t) ~(1u << priority);
 	if (!strict)
 		queue->deficit_bytes = (int32_t)bytes > queue->deficit_bytes
@@ -372,11 +458,13 @@ static inline __attribute__((always_inline)) void serve(struct worker *worker,
 }
 
 /* When to come again with packets left, and whether an arrival could change that. */
-static uint64_t next_run(struct egress_port *egress, const struct run *run)
+static uint64_t next_run(struct egress_port *egress, const struct pfc_port *pfc,
+			 const struct run *run)
 {
-	if ((egress->active & ~egress->held) == 0) {
+	if ((egress->active & ~(egress->held | egress->paused)) == 0) {
 		egress->pending = false; /* another queue may go at once */
-		return shapers_due(egress, run->now_ps);
+		return time_min(shapers_due(egress, run->now_ps),
+				pfc_released_ps(pfc, egress->paused & egress->active, run->now_ps));
 	}
 	if (!time_after(run->free_ps, run->limit_ps))
 		return run->now_ps; /* a full burst, and the wire has room */
@@ -384,16 +472,50 @@ static uint64_t next_run(struct egress_port *egress, const struct run *run)
 	return run->free_ps - egress->run_ahead_ps / 2;
 }
 
+/* What a port sends beside its queues, and what keeps it from sending them. True: go on. */
+static __rte_noinline bool run_control(struct worker *worker, uint16_t port, uint64_t now_ps,
+				       uint64_t *due_ps)
+{
+	struct egress_port *egress = &worker->leaf->egress[port];
+
+	if (egress->paused != 0)
+		pfc_release(worker, port, now_ps);
+	if (egress->io == NULL || !egress->up)
+		return true;
+	if (!pfc_send(worker, port, now_ps, due_ps))
+		return false;
+	if (!staging_send(worker, port)) {
+		*due_ps = now_ps + EGRESS_RETRY_PS;
+		return false;
+	}
+	return true;
+}
+
+/* Nothing to send now; is there still a pause to be refreshed, or staging that is paused? */
+static bool run_later(struct worker *worker, struct egress_port *egress, uint16_t port,
+		      uint64_t now_ps, uint64_t *due_ps)
+{
+	const struct pfc_port *pfc = &worker->leaf->pfc[port];
+
+	if (pfc->paused_peer == 0 && egress->staged == 0)
+		return false;
+	egress->pending = false;
+	*due_ps = pfc_released_ps(pfc, egress->paused & egress->staged, now_ps);
+	if (pfc->paused_peer != 0)
+		*due_ps = time_min(*due_ps, pfc->refresh_ps);
+	return true;
+}
+
 bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *due_ps)
 {
 	struct egress_port *egress = &worker->leaf->egress[port];
+	const struct pfc_port *pfc = &worker->leaf->pfc[port];
 	struct run run;
 	bool waited;
 
-	if (unlikely(egress->staged != 0) && !staging_send(worker, port)) {
-		*due_ps = now_ps + EGRESS_RETRY_PS;
+	if (unlikely((egress->staged | egress->paused | pfc->send | pfc->paused_peer) != 0) &&
+	    !run_control(worker, port, now_ps, due_ps))
 		return true;
-	}
 	run.now_ps = now_ps;
 	run.limit_ps = now_ps + egress->run_ahead_ps;
 	/* Only the shapers lag for what they held back. */
@@ -405,7 +527,7 @@ bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t 
 	if (unlikely(egress->held != 0))
 		shapers_release(egress, run.limit_ps);
 	while (run.count < BURST_COUNT_MAX && !time_after(run.free_ps, run.limit_ps)) {
-		uint32_t ready = egress->active & (uint32_t)~egress->held;
+		uint32_t ready = egress->active & (uint32_t) ~(egress->held | egress->paused);
 		uint32_t strict = ready & egress->strict;
 
 		if (ready == 0)
@@ -431,9 +553,12 @@ bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t 
 		}
 		count_port(worker, port, run.count, run.bytes);
 	}
-	egress->waited = egress->active;
+	egress->waited = egress->active & (uint8_t)~egress->paused;
 	if (egress->active == 0)
-		return false;
-	*due_ps = next_run(egress, &run);
+		return unlikely((egress->staged | pfc->paused_peer) != 0) &&
+		       run_later(worker, egress, port, now_ps, due_ps);
+	*due_ps = next_run(egress, pfc, &run);
+	if (unlikely(pfc->paused_peer != 0))
+		*due_ps = time_min(*due_ps, pfc->refresh_ps);
 	return true;
 }

@@ -13,6 +13,9 @@
  * finds frames which had waited, a clock may lag `catch_up_ps` behind, so that a paced port keeps
  * its rate on a busy machine. Time in which nothing waited is gone.
  *
+ * Every packet that leaves is discharged from the account of its ingress port, and may be marked on its
+ * way out (mark.h): by the bytes that stay behind it.
+ *
  * What was scheduled is never put back: frames that a device didn't take wait in a staging array
  * per priority and go first next time, with nothing charged or marked again.
  *
@@ -65,6 +68,7 @@ struct egress_port {
 	bool pending;    /* will be run anyway: in tx_ready, or its timer waits for the wire */
 	bool up;         /* down: its queues' bytes_max is 0 */
 	uint8_t waited;  /* bit p: queue p was not empty at the end of the last run */
+	uint8_t paused;  /* bit p: its peer has paused queue p (pfc.h) */
 	/* Line 1: every transmission, written only at odd rates. */
 	alignas(64) struct wire_rate rate;
 	uint32_t overhead_bytes; /* of a frame on the wire */

@@ -1,13 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dataplane/enqueue.h"
 
-void enqueue_refuse(struct worker *worker, struct rte_mbuf *packet, uint16_t egress)
+#include "dataplane/ecn.h"
+
+static void refuse(struct worker *worker, struct rte_mbuf *packet, uint16_t egress,
+		   enum drop_reason reason)
 {
 	const struct packet_meta *meta = packet_meta(packet);
 	struct queue_counters *counters = worker_queue_counters(worker, egress, meta->priority);
 
 	counter_add(&counters->drop_packets, 1);
 	counter_add(&counters->drop_bytes, meta->cost_bytes);
-	packet_drop(worker, packet,
-		    worker->leaf->egress[egress].up ? DROP_QUEUE_FULL : DROP_LINK_DOWN);
+	packet_drop(worker, packet, reason);
+}
+
+/* Random early drop, for what can't be marked instead. */
+static bool dropped_early(struct worker *worker, struct rte_mbuf *packet, uint16_t egress,
+			  uint32_t depth)
+{
+	const struct packet_meta *meta = packet_meta(packet);
+	const struct leaf *leaf = worker->leaf;
+	const struct mark_table *mark =
+		&worker->snapshot->buffer.mark[meta->priority * leaf->ports + egress];
+
+	if (mark->ecn_min_bytes != UINT32_MAX &&
+	    ecn_codepoint(packet_data(packet) + meta->l3_offset, meta->flags) != ECN_NOT_ECT)
+		return false;
+	return mark_wred(mark, depth, &worker->random);
+}
+
+void enqueue_closer(struct worker *worker, struct rte_mbuf *packet, uint16_t egress)
+{
+	const struct packet_meta *meta = packet_meta(packet);
+	uint8_t priority = meta->priority;
+	struct egress_queue *queue = &worker->queue_row[priority][egress];
+	uint32_t depth = queue_depth_bytes(queue) + meta->cost_bytes;
+	enum drop_reason reason;
+
+	if (!worker->leaf->egress[egress].up)
+		reason = DROP_LINK_DOWN;
+	else if (depth > worker->queue_limit[priority])
+		reason = DROP_QUEUE_FULL;
+	else if (dropped_early(worker, packet, egress, depth))
+		reason = DROP_WRED;
+	else
+		reason = buffer_admit(worker, priority, meta->cost_bytes);
+	if (reason == DROP_COUNT)
+		enqueue_append(worker, queue, packet, egress, priority, depth);
+	else
+		refuse(worker, packet, egress, reason);
 }

@@ -2,7 +2,9 @@
 /*
  * enqueue - admit a packet to an egress queue, or drop it with a count.
  *
- * For now a queue has a limit in bytes and one in packets; a port that is down has none to give.
+ * The usual packet passes three compares: the queue's own mark (0 when its port is down, the WRED
+ * threshold, or none), its share of the lossy buffer, and the burst's room in the buffer. Whoever
+ * fails one is looked at closer.
  *
  * Thread: the worker of the burst, which owns the egress port.
  */
@@ -11,8 +13,8 @@
 
 #include "dataplane/internal.h"
 
-/** Count and drop what a queue doesn't admit, its metadata set. Cold. */
-void enqueue_refuse(struct worker *worker, struct rte_mbuf *packet, uint16_t egress);
+/** Look closer: queue the packet, its metadata set, or count and drop it. Cold. */
+void enqueue_closer(struct worker *worker, struct rte_mbuf *packet, uint16_t egress);
 
 /** The first packet of a queue: the port has to run. */
 static inline void enqueue_wake(struct worker *worker, uint16_t egress, uint8_t priority)
@@ -26,6 +28,20 @@ static inline void enqueue_wake(struct worker *worker, uint16_t egress, uint8_t 
 	}
 }
 
+/** Append a packet that was admitted. @param depth_bytes of the queue, then */
+static inline void enqueue_append(struct worker *worker, struct egress_queue *queue,
+				  struct rte_mbuf *packet, uint16_t egress, uint8_t priority,
+				  uint32_t depth_bytes)
+{
+	uint32_t packets = queue_depth_packets(queue) + 1;
+
+	worker->queued_packets++;
+	queue_append(queue, worker->queue_pool, packet, packets, depth_bytes);
+	/* A port whose queue holds packets knows already when it runs next. */
+	if (packets == 1)
+		enqueue_wake(worker, egress, priority);
+}
+
 /**
  * Queue a packet; it isn't the caller's any more. Hot; inlined by force: a call costs a tenth of it.
  * @param meta cost_bytes is its length
@@ -34,20 +50,17 @@ static inline __attribute__((always_inline)) void
 enqueue(struct worker *worker, struct rte_mbuf *packet, uint16_t egress, struct packet_meta meta)
 {
 	struct egress_queue *queue = &worker->queue_row[meta.priority][egress];
+	uint32_t depth = queue_depth_bytes(queue) + meta.cost_bytes;
+	int64_t room = worker->room[meta.priority] - meta.cost_bytes;
 
-	/* A refused packet goes to its end, so what is written in it doesn't matter. */
 	packet_meta_set(packet, meta);
-	switch (queue_offer(queue, worker->queue_pool, packet, meta.cost_bytes)) {
-	case QUEUE_REFUSED:
-		enqueue_refuse(worker, packet, egress);
-		break;
-	case QUEUE_FIRST:
-		/* A port whose queue holds packets knows already when it runs next. */
-		enqueue_wake(worker, egress, meta.priority);
-		break;
-	case QUEUE_MORE:
-		break;
+	if (unlikely(depth > queue->bytes_max || depth > worker->queue_limit[meta.priority] ||
+		     room < 0)) {
+		enqueue_closer(worker, packet, egress);
+		return;
 	}
+	worker->room[meta.priority] = room;
+	enqueue_append(worker, queue, packet, egress, meta.priority, depth);
 }
 
 /** The same for packet i of a burst. Hot. */

@@ -140,7 +140,7 @@ void forward_other(struct worker *worker, struct burst *burst, uint32_t i)
 	enum punt_reason reason;
 
 	if (parsed->kind == KIND_MAC_CONTROL) {
-		burst_consume(worker, burst, i);
+		pfc_receive(worker, burst, i);
 	} else if (mac_is_reserved(destination)) {
 		burst_drop(worker, burst, i, DROP_RESERVED_MAC);
 	} else if (parsed_vlan(parsed) != 0) {

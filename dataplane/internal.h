@@ -10,11 +10,15 @@
 
 #include <rte_rcu_qsbr.h>
 
+#include "dataplane/account.h"
+#include "dataplane/buffer.h"
 #include "dataplane/counters.h"
 #include "dataplane/egress.h"
 #include "dataplane/fdb.h"
+#include "dataplane/mark.h"
 #include "dataplane/packet.h"
 #include "dataplane/parse.h"
+#include "dataplane/pfc.h"
 #include "dataplane/port_bits.h"
 #include "dataplane/port_io.h"
 #include "dataplane/port_timers.h"
@@ -31,6 +35,8 @@ struct leaf {
 	uint64_t seed;
 	struct egress_port *egress; /* [ports] */
 	struct egress_queue *queue; /* [priority][ports] */
+	struct pfc_port *pfc;       /* [ports] */
+	struct buffer_state *state; /* [priority][ports] */
 	struct port_io **io;        /* [ports] */
 	uint16_t *owner;            /* [ports] */
 	struct fdb *fdb;            /* written by worker 0 */
@@ -53,6 +59,22 @@ struct worker {
 	struct rte_mempool *pool;
 	struct port_counters *port_counters;   /* [ports] */
 	struct queue_counters *queue_counters; /* [priority][ports] */
+	/* The burst's room (buffer.h). */
+	int64_t room[PRIORITY_COUNT]; /* bytes that its packets may still take; 0: not opened */
+	int64_t room_opened[PRIORITY_COUNT];  /* what it was at first */
+	uint32_t queue_limit[PRIORITY_COUNT]; /* depth of an egress queue; lossless: UINT32_MAX */
+	struct account *account_row[PRIORITY_COUNT]; /* [ports] each */
+	uint16_t room_port;                          /* of the burst */
+	uint8_t opened;                              /* bit p: room[p] counts */
+	uint8_t lossless_mask;                       /* the snapshot's */
+	bool guarded;                                /* few buffers are left */
+	int64_t queued_packets;                      /* queued less taken off, here */
+	int64_t lossy_bytes;                         /* charged less discharged, lossy, here */
+	int64_t limit_bytes;                         /* lossy_bytes when queue_limit was made */
+	uint64_t shared_bytes, headroom_bytes;       /* used by the pairs that are ours */
+	struct port_bits dirty;                      /* ports with pairs that have changed */
+	struct port_bits active; /* ports with pairs above their reserve, or paused */
+	struct mark_random random;
 	struct policer flood_policer;
 	struct policer punt_policer[PUNT_COUNT];
 	_Atomic uint64_t polls, rx_packets, tx_packets;
@@ -75,6 +97,12 @@ struct burst {
 	struct rte_mbuf *packet[BURST_COUNT_MAX];
 	struct parsed parsed[BURST_COUNT_MAX];
 };
+
+static inline struct buffer_state *leaf_state(const struct leaf *leaf, uint16_t port,
+					      uint32_t priority)
+{
+	return &leaf->state[priority * leaf->ports + port];
+}
 
 static inline struct egress_queue *leaf_queue(const struct leaf *leaf, uint16_t port,
 					      uint32_t priority)

@@ -42,6 +42,7 @@ static void worker_free(struct leaf *leaf, struct worker *worker)
 		return;
 	if (leaf->queue_pools_owned)
 		queue_pool_free(worker->queue_pool);
+	free(worker->account_row[0]);
 	free(worker->port_counters);
 	free(worker->queue_counters);
 	free(worker);
@@ -61,14 +62,19 @@ static struct worker *worker_create(struct leaf *leaf, uint16_t id,
 	worker->port_counters = allocate(leaf->ports * sizeof(*worker->port_counters));
 	worker->queue_counters =
 		allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*worker->queue_counters));
-	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+	worker->account_row[0] =
+		allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(struct account));
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
 		worker->queue_row[p] = leaf_queue(leaf, 0, p);
+		worker->account_row[p] = worker->account_row[0] + (size_t)p * leaf->ports;
+	}
+	mark_random_seed(&worker->random, params->seed + id);
 	worker->queue_pool = params->queue_pool;
 	if (worker->queue_pool == NULL)
 		worker->queue_pool =
 			queue_pool_create(params->packets_max, leaf->ports * PRIORITY_COUNT);
-	if (worker->port_counters == NULL || worker->queue_counters == NULL ||
-	    worker->queue_pool == NULL) {
+	if (worker->account_row[0] == NULL || worker->port_counters == NULL ||
+	    worker->queue_counters == NULL || worker->queue_pool == NULL) {
 		worker_free(leaf, worker);
 		rte_errno = ENOMEM;
 		return NULL;
@@ -109,11 +115,14 @@ struct leaf *leaf_create(const struct leaf_params *params)
 	leaf->queue_pools_owned = params->queue_pool == NULL;
 	leaf->egress = allocate(leaf->ports * sizeof(*leaf->egress));
 	leaf->queue = allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*leaf->queue));
+	leaf->pfc = allocate(leaf->ports * sizeof(*leaf->pfc));
+	leaf->state = allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*leaf->state));
 	leaf->io = allocate(leaf->ports * sizeof(struct port_io *));
 	leaf->owner = allocate(leaf->ports * sizeof(*leaf->owner));
 	leaf->fdb = fdb_create(fdb_entries(params->fdb_entries));
-	if (leaf->egress == NULL || leaf->queue == NULL || leaf->io == NULL ||
-	    leaf->owner == NULL || leaf->fdb == NULL || create_qsbr(leaf) != 0)
+	if (leaf->egress == NULL || leaf->queue == NULL || leaf->pfc == NULL ||
+	    leaf->state == NULL || leaf->io == NULL || leaf->owner == NULL || leaf->fdb == NULL ||
+	    create_qsbr(leaf) != 0)
 		goto err_leaf;
 	for (uint16_t port = 0; port < leaf->ports; port++)
 		egress_init(&leaf->egress[port]);
@@ -143,6 +152,8 @@ void leaf_free(struct leaf *leaf)
 	fdb_free(leaf->fdb);
 	free(leaf->owner);
 	free(leaf->io);
+	free(leaf->state);
+	free(leaf->pfc);
 	free(leaf->queue);
 	free(leaf->egress);
 	free(leaf);
@@ -234,6 +245,7 @@ void leaf_conservation(const struct leaf *leaf, struct leaf_conservation *sum)
 		struct port_totals totals;
 
 		leaf_port_totals(leaf, port, &totals);
+		sum->generated += counter_get(&leaf->pfc[port].port_count.tx_frames);
 		sum->rx_packets += totals.rx_packets;
 		sum->copied += totals.copied;
 		sum->tx_packets += totals.tx_packets;

@@ -91,6 +91,7 @@ void leaf_queue_totals(const struct leaf *leaf, uint16_t port, uint8_t priority,
 /* All of it in one: what goes in must come out. Exact while no worker is inside a poll. */
 struct leaf_conservation {
 	uint64_t rx_packets, copied, tx_packets, consumed, dropped, queued;
+	uint64_t generated; /* frames of our own (PFC), in none of the others */
 };
 void leaf_conservation(const struct leaf *leaf, struct leaf_conservation *sum);
 

@@ -58,8 +58,8 @@ struct egress_queue {
 	struct rte_mbuf **tail;             /* slot for the next one; NULL at first: no chunk */
 	_Atomic uint32_t depth_packets;
 	_Atomic uint32_t depth_bytes;
-	uint32_t bytes_max; /* admission, from the snapshot */
-	uint32_t packets_max;
+	uint32_t bytes_max;     /* deeper than this, enqueue() looks closer; see enqueue.c */
+	uint32_t mark_bytes;    /* deeper than this, departing packets may be marked */
 	int32_t deficit_bytes;  /* DWRR credit; may go negative by a frame */
 	uint32_t quantum_bytes; /* 0 with strict priority */
 	_Atomic uint32_t depth_bytes_max;
@@ -122,25 +122,6 @@ static inline bool queue_push(struct egress_queue *queue, struct queue_pool *poo
 
 	queue_append(queue, pool, packet, packets, queue_depth_bytes(queue) + bytes);
 	return packets == 1;
-}
-
-enum queue_answer {
-	QUEUE_REFUSED, /* at a limit: not queued */
-	QUEUE_FIRST,   /* queued; the queue was empty */
-	QUEUE_MORE,    /* queued behind others */
-};
-
-/** Append, if the limits allow it. Hot. */
-static inline enum queue_answer queue_offer(struct egress_queue *queue, struct queue_pool *pool,
-					    struct rte_mbuf *packet, uint32_t bytes)
-{
-	uint32_t packets = queue_depth_packets(queue) + 1;
-	uint32_t depth = queue_depth_bytes(queue) + bytes;
-
-	if (unlikely(depth > queue->bytes_max || packets > queue->packets_max))
-		return QUEUE_REFUSED;
-	queue_append(queue, pool, packet, packets, depth);
-	return packets == 1 ? QUEUE_FIRST : QUEUE_MORE;
 }
 
 /*

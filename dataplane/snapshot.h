@@ -33,6 +33,10 @@ enum port_mode {
 	PORT_MODE_CPU,
 };
 
+/* port_table.pfc */
+#define PORT_PFC_SEND   0x1u /* pauses its peer */
+#define PORT_PFC_HONOUR 0x2u /* is paused by its peer */
+
 enum port_trust { PORT_TRUST_DSCP, PORT_TRUST_PCP, PORT_TRUST_NONE };
 
 struct port_table {
@@ -40,6 +44,7 @@ struct port_table {
 	uint8_t trust;            /* enum port_trust */
 	uint16_t native_vlan;     /* bridged: VLAN of untagged frames (access or native); 0: none */
 	uint16_t interface;       /* routed: its interface; else INTERFACE_NONE */
+	uint8_t pfc;              /* PORT_PFC_* */
 	bool link_up;             /* administrative and carrier, as control knows it */
 	uint32_t frame_bytes_max; /* MTU + FRAME_HEADER_BYTES, both directions */
 	uint64_t rate_bps;        /* of its wire clock */
@@ -186,9 +191,6 @@ struct snapshot {
 	uint32_t neighbour_mask; /* slots - 1 */
 	uint64_t hash_seed;      /* ECMP; differs between tiers, so that they don't polarise */
 
-	/* admission (for now: a fixed limit per queue) */
-	uint32_t queue_bytes_max[PRIORITY_COUNT];
-	uint32_t queue_packets_max;
 	struct buffer_table buffer;
 };
 

@@ -47,6 +47,7 @@ static __rte_noinline void adopt(struct worker *worker, const struct snapshot *s
 	worker->generation = snapshot == NULL ? 0 : snapshot->generation;
 	if (snapshot == NULL)
 		return;
+	buffer_configure(worker, now_ps);
 	for (uint16_t port = 0; port < leaf->ports; port++) {
 		const struct port_io *io = leaf->io[port];
 
@@ -76,7 +77,9 @@ static inline bool receive(struct worker *worker, uint16_t port, uint64_t now_ps
 	burst.port = port;
 	counter_add(&worker->port_counters[port].rx_packets, count);
 	counter_add(&worker->rx_packets, count);
+	worker->room_port = port;
 	forward_burst(worker, &burst);
+	buffer_charge(worker);
 	return count == BURST_COUNT_MAX;
 }
 
@@ -158,14 +161,22 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 		return now_ps + TIME_IDLE_PS;
 	}
 
+	buffer_begin(worker, now_ps);
 	PORT_BITS_FOREACH(&worker->rx_ready, port)
 	more |= receive(worker, port, now_ps);
+	/* Before anything is sent: a pause goes first. */
+	if (!port_bits_empty(&worker->dirty))
+		buffer_evaluate(worker, now_ps);
 	while (port_timers_due(&worker->timers, now_ps)) {
 		port = port_timers_pop(&worker->timers);
 		leaf->egress[port].pending = true;
 		port_bits_set(&worker->tx_ready, port);
 	}
 	more |= transmit(worker, now_ps);
+	if (!port_bits_empty(&worker->dirty)) {
+		buffer_evaluate(worker, now_ps);
+		more |= !port_bits_empty(&worker->tx_ready);
+	}
 
 	if (unlikely(!time_after(worker->sweep_ps, now_ps)))
 		sweep(worker, now_ps);

@@ -18,6 +18,9 @@
 #include "dataplane/parse_plain.h"
 #include "dataplane/worker.h"
 
+/* Buffers that the leaf divides; so many never wait in it. */
+#define PACKETS_MAX 131072
+
 /* Longer than a burst of the largest frames lasts on one port, so that nothing queues up. */
 #define POLL_PS (4 * PS_PER_US)
 
@@ -198,11 +201,11 @@ static struct config *load(const char *text)
 	return config;
 }
 
-static const struct snapshot *snapshot_of(struct row *row, const char *text, uint32_t packets_max)
+static const struct snapshot *snapshot_of(struct row *row, const char *text)
 {
 	struct config *config = load(text);
 	struct apply_port port[BENCH_PORTS];
-	struct apply_state state = {.port = port, .packets_max = packets_max, .hash_seed = 1};
+	struct apply_state state = {.port = port, .packets_max = PACKETS_MAX, .hash_seed = 1};
 	const struct snapshot *snapshot = NULL;
 
 	if (config == NULL)
@@ -226,7 +229,7 @@ static int pipeline_create(struct row *row, const char *text, struct rte_mempool
 	};
 	uint64_t token;
 
-	row->snapshot = snapshot_of(row, text, params.packets_max);
+	row->snapshot = snapshot_of(row, text);
 	row->leaf = leaf_create(&params);
 	if (row->snapshot == NULL || row->leaf == NULL)
 		return -ENOMEM;

@@ -15,7 +15,7 @@
 #include "tools/lab/simulation.h"
 #include "tools/lab/switch_node.h"
 
-#define HARNESS_PACKETS 60000
+#define HARNESS_PACKETS 120000
 
 /* A Criterion fixture: EAL and the pool. */
 void harness_start(void);

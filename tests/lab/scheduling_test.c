@@ -92,7 +92,7 @@ static void check_shares(const uint64_t bytes[PRIORITY_COUNT],
 	"  {ends: [a, s]}, {ends: [b, s]}, {ends: [c, s]}, {ends: [d, s]},\n" \
 	"  {ends: [e, s]}, {ends: [f, s]}, {ends: [g, s]},\n"                 \
 	"  {ends: [to, s], speed: " speed_ "}]}}\n"                           \
-	"leaf: {classes: sonic, memory: 8MiB}\n"                              \
+	"leaf: {classes: sonic, memory: 16MiB}\n"                             \
 	"hosts: {mtu: 1024}\n"
 #define SONIC_TO_PORT 7
 

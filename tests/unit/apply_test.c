@@ -278,34 +278,6 @@ Test(apply, interfaces_are_routed_ports_and_then_vlans)
 	drop(&f);
 }
 
-/* ---- limits ---- */
-
-Test(apply, queues_are_bounded_by_time_and_by_their_share_of_the_pool)
-{
-	static const struct {
-		const char *name;
-		uint32_t packets_max, packets, bytes;
-	} rows[] = {
-		/* 5 ms at 100 Gb/s are 62.5 MB. */
-		{"time", 1000000, 1000000 / (2 * 4), 62500000},
-		/* A quarter of 8000 packets of 9018 bytes. */
-		{"share", 8000, 1000, 2000 * 9018},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct fixture f;
-
-		load(&f, PORTS);
-		f.state.packets_max = rows[i].packets_max;
-		apply(&f);
-		cr_expect_eq(f.snapshot->queue_packets_max, rows[i].packets, "%s", rows[i].name);
-		for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
-			cr_expect_eq(f.snapshot->queue_bytes_max[p], rows[i].bytes, "%s: %" PRIu32,
-				     rows[i].name, f.snapshot->queue_bytes_max[p]);
-		drop(&f);
-	}
-}
-
 /* ---- routing ---- */
 
 Test(apply, own_addresses_are_local_and_networks_attached)

@@ -12,6 +12,8 @@
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 
+#include "dataplane/internal.h"
+
 #define DATA_ROOM_BYTES (RTE_PKTMBUF_HEADROOM + FRAME_ROOM_BYTES)
 
 uint32_t draw(uint64_t *state, uint32_t below)
@@ -120,6 +122,60 @@ void fixture_inject(struct leaf_fixture *fixture, uint16_t port, const struct fr
 		     port);
 }
 
+/* What waits is what is charged: in each account, and in every sum that is kept of them. */
+static void check_accounts(const struct leaf_fixture *fixture)
+{
+	static uint64_t bytes[PRIORITY_COUNT][PORT_COUNT_MAX];
+	const struct worker *worker = fixture->worker;
+	const struct leaf *leaf = fixture->leaf;
+	int64_t packets = 0, lossy = 0;
+	uint64_t shared = 0, headroom = 0;
+
+	memset(bytes, 0, sizeof(bytes));
+	for (uint16_t port = 0; port < leaf->ports; port++) {
+		const struct staging *staging = &leaf->egress[port].staging;
+
+		for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
+			const struct egress_queue *queue = leaf_queue(leaf, port, p);
+			struct queue_reader reader = {queue->head, queue_depth_packets(queue)};
+
+			packets += reader.left + staging->count[p];
+			while (reader.left != 0) {
+				/* Without giving chunks back: this only looks. */
+				struct rte_mbuf *packet = *reader.slot++;
+
+				if (--reader.left != 0 && queue_slot_ends(reader.slot))
+					reader.slot = queue_slot_chunk(reader.slot)->next->packet;
+				bytes[p][packet->port] += packet_meta(packet)->cost_bytes;
+			}
+			for (uint32_t i = 0; i < staging->count[p]; i++)
+				bytes[p][staging->packet[p][i]->port] +=
+					packet_meta(staging->packet[p][i])->cost_bytes;
+		}
+	}
+	for (uint16_t port = 0; port < leaf->ports; port++) {
+		for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
+			const struct buffer_state *state = leaf_state(leaf, port, p);
+
+			cr_assert_eq(buffer_occupancy(worker, port, p), bytes[p][port],
+				     "poll %" PRIu64 ", port %u, priority %u: %" PRIu64
+				     " bytes charged, %" PRIu64 " wait",
+				     fixture->polls, port, p, buffer_occupancy(worker, port, p),
+				     bytes[p][port]);
+			if ((worker->lossless_mask >> p & 1) == 0)
+				lossy += (int64_t)bytes[p][port];
+			shared += state->shared_bytes;
+			headroom += state->headroom_bytes;
+			cr_assert(bytes[p][port] != 0 || (state->reasons & PAUSE_BUFFER) == 0,
+				  "nothing waits, and the peer is paused");
+		}
+	}
+	cr_assert_eq(worker->queued_packets, packets);
+	cr_assert_eq(worker->lossy_bytes, lossy);
+	cr_assert_eq(worker->shared_bytes, shared);
+	cr_assert_eq(worker->headroom_bytes, headroom);
+}
+
 uint64_t fixture_poll(struct leaf_fixture *fixture)
 {
 	struct leaf_conservation sum;
@@ -132,6 +188,7 @@ uint64_t fixture_poll(struct leaf_fixture *fixture)
 		  " sent + %" PRIu64 " consumed + %" PRIu64 " dropped + %" PRIu64 " queued",
 		  fixture->polls, sum.rx_packets, sum.copied, sum.tx_packets, sum.consumed,
 		  sum.dropped, sum.queued);
+	check_accounts(fixture);
 	return fixture->due_ps;
 }
 

@@ -22,6 +22,8 @@ struct made {
 	struct adjacency adjacency[FIXTURE_GROUPS];
 	struct neighbour neighbour[NEIGHBOUR_SLOTS];
 	uint16_t vlan_count;
+	struct buffer_pair pair[PRIORITY_COUNT * PORT_COUNT_MAX];
+	struct mark_table mark[PRIORITY_COUNT * PORT_COUNT_MAX];
 };
 
 static struct made *made_new(void)
@@ -40,6 +42,8 @@ static void made_bind(struct made *made)
 	made->snapshot.group = made->group;
 	made->snapshot.adjacency = made->adjacency;
 	made->snapshot.neighbour = made->neighbour;
+	made->snapshot.buffer.pair = made->pair;
+	made->snapshot.buffer.mark = made->mark;
 }
 
 static void fill_classes(struct snapshot *snapshot)
@@ -56,14 +60,27 @@ static void fill_classes(struct snapshot *snapshot)
 			.quantum_bytes = strict ? 0 : SCHEDULE_QUANTUM_BYTES,
 		};
 		snapshot->by_pcp[p] = p;
-		snapshot->queue_bytes_max[p] = 16 * 1024 * 1024;
 		if (p != 3 && !strict)
 			snapshot->by_dscp[8 * p] = p;
 	}
 	snapshot->by_dscp[26] = 3;
 	snapshot->by_dscp[48] = 6;
 	snapshot->by_dscp[56] = 7;
-	snapshot->queue_packets_max = FIXTURE_PACKETS;
+}
+
+/* More than a test queues, nothing marked. */
+static void fill_buffer(struct snapshot *snapshot)
+{
+	struct buffer_table *buffer = &snapshot->buffer;
+
+	buffer->shared_bytes = 64 * 1024 * 1024;
+	buffer->lossy_bytes = 64 * 1024 * 1024;
+	buffer->packets_max = FIXTURE_PACKETS;
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+		buffer->class[p].alpha_q8 = 256;
+	for (uint32_t i = 0; i < PRIORITY_COUNT * PORT_COUNT_MAX; i++)
+		buffer->mark[i] = (struct mark_table){.ecn_min_bytes = UINT32_MAX,
+						      .wred_min_bytes = UINT32_MAX};
 }
 
 struct snapshot *snapshot_of(const struct leaf_fixture *fixture)
@@ -74,6 +91,7 @@ struct snapshot *snapshot_of(const struct leaf_fixture *fixture)
 	memset(made, 0, sizeof(*made));
 	made_bind(made);
 	fill_classes(snapshot);
+	fill_buffer(snapshot);
 	snapshot->port_count = fixture->port_count;
 	for (uint16_t port = 0; port <= fixture->port_count; port++) {
 		snapshot->port[port] = (struct port_table){

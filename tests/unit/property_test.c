@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "dataplane/egress.h"
+#include "dataplane/pfc_frame.h"
 #include "dataplane/punt.h"
 #include "tests/unit/leaf_fixture.h"
 
@@ -36,6 +37,7 @@ struct world {
 	/* Last number seen, plus one: [flow][port][priority]. */
 	uint32_t seen[FLOWS_MAX][PORTS_MAX + 1][PRIORITY_COUNT];
 	uint64_t in_order;
+	uint64_t pauses; /* PFC frames that the leaf sent */
 };
 
 static struct world world;
@@ -90,15 +92,48 @@ static void random_classes(struct snapshot *snapshot)
 			class->max_rate_bps = 1000 + pick(1000000000);
 		snapshot->strict_mask |= (uint8_t)(class->strict << p);
 		snapshot->lossless_mask |= (uint8_t)(class->lossless << p);
-		snapshot->queue_bytes_max[p] = chance(4) ? pick(5000) : 1000000;
 	}
-	snapshot->queue_packets_max = chance(4) ? 1 + pick(30) : FIXTURE_PACKETS;
 	snapshot->priority_default = 0;
 	snapshot->priority_control = 0;
 	for (uint8_t dscp = 0; dscp < 64; dscp++)
 		snapshot->by_dscp[dscp] = (uint8_t)pick(8);
 	for (uint8_t pcp = 0; pcp < 8; pcp++)
 		snapshot->by_pcp[pcp] = (uint8_t)pick(8);
+}
+
+/* Thresholds from none to more than comes; a queue may mark and drop at any depth. */
+static void random_buffer(struct snapshot *snapshot)
+{
+	struct buffer_table *buffer = &snapshot->buffer;
+	uint32_t pairs = PRIORITY_COUNT * (snapshot->port_count + 1u);
+
+	buffer->shared_bytes = pick(chance(2) ? 20000 : 2000000);
+	buffer->lossy_bytes = pick(chance(2) ? 20000 : 2000000);
+	buffer->headroom_pool_bytes = chance(3) ? pick(100000) : 0;
+	buffer->packets_max = chance(3) ? 50 + pick(500) : FIXTURE_PACKETS;
+	buffer->guard_packets = chance(2) ? 0 : pick(buffer->packets_max);
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
+		buffer->class[p].alpha_q8 = 1u << pick(16);
+		buffer->class[p].xon_offset_bytes = pick(10000);
+	}
+	for (uint32_t i = 0; i < pairs; i++) {
+		struct mark_table *mark = &buffer->mark[i];
+
+		buffer->pair[i].reserved_bytes = chance(2) ? 0 : pick(5000);
+		buffer->pair[i].headroom_bytes = chance(4) ? 0 : pick(50000);
+		*mark = (struct mark_table){.ecn_min_bytes = UINT32_MAX,
+					    .wred_min_bytes = UINT32_MAX};
+		if (chance(2)) {
+			mark->ecn_min_bytes = pick(5000);
+			mark->ecn_max_bytes = mark->ecn_min_bytes + pick(5000);
+			mark->ecn_chance = UINT32_MAX >> pick(8);
+		}
+		if (chance(3)) {
+			mark->wred_min_bytes = pick(5000);
+			mark->wred_max_bytes = mark->wred_min_bytes + pick(5000);
+			mark->wred_chance = UINT32_MAX >> pick(8);
+		}
+	}
 }
 
 static void random_ports(struct snapshot *snapshot)
@@ -122,6 +157,7 @@ static void random_ports(struct snapshot *snapshot)
 			snapshot_interface(snapshot, port, 0, 68 + pick(2000));
 		}
 		table->trust = (uint8_t)pick(3);
+		table->pfc = (uint8_t)pick(4);
 		table->link_up = !chance(12);
 		table->frame_bytes_max = chance(3) ? 100 + pick(2000) : FRAME_BYTES_MAX;
 		random_rate(snapshot, port);
@@ -165,6 +201,7 @@ static struct snapshot *random_snapshot(void)
 	struct snapshot *snapshot = snapshot_of(&world.f);
 
 	random_classes(snapshot);
+	random_buffer(snapshot);
 	random_ports(snapshot);
 	random_routing(snapshot);
 	snapshot->fdb_age_ps = (1 + pick(300)) * PS_PER_S;
@@ -182,7 +219,10 @@ static struct snapshot *changed_snapshot(void)
 	if (chance(4))
 		return random_snapshot();
 	snapshot = snapshot_copy(world.f.snapshot);
-	switch (pick(4)) {
+	switch (pick(5)) {
+	case 4:
+		random_buffer(snapshot);
+		break;
 	case 0:
 		snapshot->port[port].link_up = !snapshot->port[port].link_up;
 		break;
@@ -302,6 +342,20 @@ static void send_garbage(void)
 	fixture_inject(&world.f, (uint16_t)pick(world.f.port_count), &frame);
 }
 
+/* A neighbour pauses some queues, or lets them go. */
+static void send_pause(void)
+{
+	struct frame frame = {.size = PFC_FRAME_BYTES};
+	struct pfc_frame pfc = {.enabled = (uint8_t)pick(256)};
+	uint8_t mac[6];
+
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+		pfc.quanta[p] = (uint16_t)(chance(3) ? 0 : pick(65536));
+	mac_store(mac, MAC);
+	(void)pfc_frame_write(frame.byte, mac, &pfc);
+	fixture_inject(&world.f, (uint16_t)pick(world.f.port_count), &frame);
+}
+
 static void send_from_kernel(void)
 {
 	struct frame_spec spec = world.flow[pick(world.flow_count)].spec;
@@ -319,6 +373,17 @@ static void send_from_kernel(void)
 
 /* --- what comes out --- */
 
+/* A pause is ours: to the address that nobody forwards, of classes that are lossless or were. */
+static void check_pause(uint16_t port, const struct frame *frame)
+{
+	struct pfc_frame pfc;
+
+	cr_assert_eq(pfc_frame_read(frame->byte, frame->size, &pfc), PFC_FRAME_PRIORITY);
+	cr_assert_neq(port, world.f.cpu);
+	cr_assert_neq(pfc.enabled, 0);
+	world.pauses++;
+}
+
 static void check_sent(uint16_t port, const struct frame *frame)
 {
 	uint32_t type = (uint32_t)frame->byte[12] << 8 | frame->byte[13], l3 = 14;
@@ -331,7 +396,10 @@ static void check_sent(uint16_t port, const struct frame *frame)
 		cr_assert_neq((uint32_t)(frame->byte[14] & 0xf) << 8 | frame->byte[15], 0,
 			      "a priority tag never leaves");
 	}
-	cr_assert_neq(type, 0x8808, "MAC control");
+	if (type == 0x8808) {
+		check_pause(port, frame);
+		return;
+	}
 	cr_assert(memcmp(frame->byte, "\x01\x80\xc2\x00\x00", 5) != 0 || frame->byte[5] > 15,
 		  "a reserved address");
 	if (type == 0x0800)
@@ -371,6 +439,8 @@ static void step(void)
 
 		if (kind == 0)
 			send_from_kernel();
+		else if (kind == 1)
+			send_pause();
 		else if (kind < 4)
 			send_garbage();
 		else
@@ -413,15 +483,16 @@ Test(property, any_leaf_accounts_for_every_packet_and_keeps_flows_in_order)
 	const char *one = getenv("PROPERTY_SEED"), *count = getenv("PROPERTY_COUNT");
 	uint64_t first = one != NULL ? strtoull(one, NULL, 10) : 1;
 	uint64_t seeds = one != NULL ? 1 : count != NULL ? strtoull(count, NULL, 10) : SEEDS;
-	uint64_t in_order = 0;
+	uint64_t in_order = 0, pauses = 0;
 
 	fixture_start_eal();
 	for (uint64_t seed = first; seed < first + seeds; seed++) {
 		run_world(seed);
 		in_order += world.in_order;
+		pauses += world.pauses;
 	}
 	/* Not all leaves forward much, but most do. */
 	if (seeds >= 100)
-		cr_assert_gt(in_order, seeds * 100, "%" PRIu64 " frames of flows came out",
-			     in_order);
+		cr_assert_gt(pauses, seeds, "%" PRIu64 " pauses were sent", pauses);
+	cr_assert_gt(in_order, seeds * 100, "%" PRIu64 " frames of flows came out", in_order);
 }

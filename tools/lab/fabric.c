@@ -254,6 +254,7 @@ static void create_flows(struct fabric *fabric)
 			.payload_bytes = from->payload_bytes,
 			.overhead_bytes = scenario->topology->overhead_bytes,
 			.tos = (uint8_t)(from->dscp << 2 | TOS_ECT0),
+			.priority = from->priority,
 			.source_port = from->source_port,
 			.psn = from->psn,
 		};
@@ -335,6 +336,7 @@ void fabric_conservation(const struct fabric *fabric, struct fabric_conservation
 		struct leaf_conservation leaf;
 
 		leaf_conservation(fabric->switches[i]->leaf, &leaf);
+		sum->injected += leaf.generated;
 		sum->copied += leaf.copied;
 		sum->dropped += leaf.dropped;
 		sum->consumed += leaf.consumed;

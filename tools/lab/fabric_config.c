@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_errno.h>
+
 #include "control/apply.h"
 #include "tools/lab/allocate.h"
 #include "tools/lab/fabric.h"
@@ -52,6 +54,8 @@ static void config_port(struct config *config, const struct scenario *scenario, 
 	port->speed_bps = link->rate_bps;
 	port->mtu_bytes = port_mtu(scenario);
 	port->trust = CONFIG_TRUST_DSCP;
+	port->cable_mm = (uint32_t)((link->delay_ps + CABLE_PS_PER_MM - 1) / CABLE_PS_PER_MM);
+	port->pfc = CONFIG_PFC_SOFTWARE;
 	if (link->transit == TOPOLOGY_NONE) {
 		port->access_vlan = FABRIC_VLAN;
 		config_neighbour(config, index, topology_ip(topology, other), topology, other);
@@ -157,6 +161,7 @@ struct config *fabric_config_create(const struct scenario *scenario, uint32_t in
 	struct config *config = allocate(sizeof(*config));
 
 	snprintf(config->leaf.name, sizeof(config->leaf.name), "%s", topology->nodes[node].name);
+	config->path = scenario->path;
 	config->leaf.workers = 1;
 	config->leaf.memory_bytes = scenario->config.leaf.memory_bytes;
 	topology_mac(topology, node, config->leaf.router_mac);
@@ -185,6 +190,20 @@ void fabric_config_free(struct config *config)
 	free(config);
 }
 
+/* The buffer doesn't divide as the classes want it. */
+static void say_why(const struct config *config, const struct apply_state *state)
+{
+	struct config_errors *errors = allocate(sizeof(*errors));
+	struct buffer_plan plan;
+
+	if (apply_plan(config, state, &plan, errors) == 0)
+		buffer_plan_free(&plan);
+	fprintf(stderr, "switch %s:\n", config->leaf.name);
+	config_print_errors(errors, stderr);
+	free(errors);
+	rte_errno = EINVAL;
+}
+
 const struct snapshot *fabric_config_apply(const struct scenario *scenario, uint32_t index,
 					   const struct config *config, struct fib *fib,
 					   bool fib_filled)
@@ -205,6 +224,8 @@ const struct snapshot *fabric_config_apply(const struct scenario *scenario, uint
 			.link_up = true,
 		};
 	snapshot = apply_snapshot(config, &state, fib, fib_filled);
+	if (snapshot == NULL && rte_errno == EINVAL)
+		say_why(config, &state);
 	free(ports);
 	/* The leaf's wire clock must agree with the wires. */
 	for (uint16_t i = 0; snapshot != NULL && i < config->port_count; i++)

@@ -41,6 +41,7 @@ struct flow_params {
 	uint32_t payload_bytes;  /* per packet at most: RDMA MTU, or what the flow asked for */
 	uint32_t overhead_bytes; /* of the host's link */
 	uint8_t tos;
+	uint8_t priority; /* that its class has in the leaves; what a pause stops */
 	uint16_t source_port;
 	uint32_t psn; /* of the first packet */
 };

@@ -7,7 +7,11 @@
 
 #include <rte_mbuf.h>
 
+#include <rte_byteorder.h>
+
 #include "dataplane/packet.h"
+#include "dataplane/parse.h"
+#include "dataplane/pfc_frame.h"
 #include "tools/lab/allocate.h"
 
 /* A host that finds the packet pool empty tries again after this time. */
@@ -25,45 +29,118 @@ static inline bool flow_before(const struct flow *a, const struct flow *b)
 }
 
 /* Find the place of a flow at or below `index`. */
-static void due_down(struct host *host, uint32_t index, struct flow *flow)
+static void due_down(struct host_due *due, uint32_t index, struct flow *flow)
 {
 	for (;;) {
 		uint32_t child = 2 * index + 1;
 
-		if (child >= host->due_count)
+		if (child >= due->count)
 			break;
-		if (child + 1 < host->due_count &&
-		    flow_before(host->due[child + 1], host->due[child]))
+		if (child + 1 < due->count && flow_before(due->flow[child + 1], due->flow[child]))
 			child++;
-		if (!flow_before(host->due[child], flow))
+		if (!flow_before(due->flow[child], flow))
 			break;
-		host->due[index] = host->due[child];
+		due->flow[index] = due->flow[child];
 		index = child;
 	}
-	host->due[index] = flow;
+	due->flow[index] = flow;
 }
 
 static void due_add(struct host *host, struct flow *flow)
 {
-	uint32_t index = host->due_count++;
+	struct host_due *due = &host->due[flow->params.priority];
+	uint32_t index = due->count++;
 
-	if (host->due_count > host->due_size) {
-		host->due_size = host->due_size == 0 ? 4 : 2 * host->due_size;
-		host->due = allocate_resize(host->due, host->due_size * sizeof(struct flow *));
+	if (due->count > due->size) {
+		due->size = due->size == 0 ? 4 : 2 * due->size;
+		due->flow = allocate_resize(due->flow, due->size * sizeof(struct flow *));
 	}
-	while (index > 0 && flow_before(flow, host->due[(index - 1) / 2])) {
-		host->due[index] = host->due[(index - 1) / 2];
+	while (index > 0 && flow_before(flow, due->flow[(index - 1) / 2])) {
+		due->flow[index] = due->flow[(index - 1) / 2];
 		index = (index - 1) / 2;
 	}
-	host->due[index] = flow;
+	due->flow[index] = flow;
+	host->ready |= (uint8_t)(1u << flow->params.priority);
 }
 
-static void due_remove_first(struct host *host)
+static void due_remove_first(struct host *host, uint8_t priority)
 {
-	struct flow *last = host->due[--host->due_count];
+	struct host_due *due = &host->due[priority];
+	struct flow *last = due->flow[--due->count];
 
-	if (host->due_count != 0)
-		due_down(host, 0, last);
+	if (due->count != 0)
+		due_down(due, 0, last);
+	else
+		host->ready &= (uint8_t) ~(1u << priority);
+}
+
+/* The flow that is due first among the priorities of a mask, which isn't empty. */
+static inline struct flow *due_first(const struct host *host, uint32_t mask)
+{
+	struct flow *first = host->due[__builtin_ctz(mask)].flow[0];
+
+	while (unlikely((mask &= mask - 1) != 0)) {
+		struct flow *other = host->due[__builtin_ctz(mask)].flow[0];
+
+		if (flow_before(other, first))
+			first = other;
+	}
+	return first;
+}
+
+/* --- pauses --- */
+
+static void host_start_priority(struct host *host, uint32_t priority, uint64_t now_ps)
+{
+	uint8_t bit = (uint8_t)(1u << priority);
+
+	if ((host->paused & bit) == 0)
+		return;
+	host->paused &= (uint8_t)~bit;
+	host->paused_ps[priority] += now_ps - host->pause_since_ps[priority];
+}
+
+static void host_stop_priority(struct host *host, uint32_t priority, uint64_t until_ps,
+			       uint64_t now_ps)
+{
+	uint8_t bit = (uint8_t)(1u << priority);
+
+	host->pause_until_ps[priority] = until_ps;
+	if ((host->paused & bit) != 0)
+		return;
+	host->paused |= bit;
+	host->pause_since_ps[priority] = now_ps;
+}
+
+static void host_obey(struct host *host, const struct pfc_frame *frame, uint64_t now_ps)
+{
+	for (uint32_t rest = frame->enabled; rest != 0; rest &= rest - 1) {
+		uint32_t p = (uint32_t)__builtin_ctz(rest);
+
+		if (frame->quanta[p] != 0)
+			host_stop_priority(
+				host, p,
+				now_ps + pfc_quanta_ps(frame->quanta[p], host->tx->rate.rate_bps),
+				now_ps);
+		else
+			host_start_priority(host, p, now_ps);
+	}
+}
+
+/* Let go what is over. @return when the next pause ends */
+static uint64_t host_resume(struct host *host, uint64_t now_ps)
+{
+	uint64_t due_ps = now_ps + TIME_IDLE_PS;
+
+	for (uint32_t rest = host->paused; rest != 0; rest &= rest - 1) {
+		uint32_t p = (uint32_t)__builtin_ctz(rest);
+
+		if (time_after(host->pause_until_ps[p], now_ps))
+			due_ps = time_min(due_ps, host->pause_until_ps[p]);
+		else
+			host_start_priority(host, p, host->pause_until_ps[p]);
+	}
+	return due_ps;
 }
 
 /* --- buffers --- */
@@ -127,10 +204,10 @@ static inline bool flow_over(const struct flow *flow)
 	       (flow->params.stops && !time_after(flow->params.stop_ps, flow->due_ps));
 }
 
-/* Put the packet that has been due longest on the wire. */
-static __rte_noinline void host_send(struct host *host, uint64_t now_ps)
+/* Put the packet of the flow that has been due longest on the wire. */
+static __rte_noinline void host_send(struct host *host, struct flow *flow, uint64_t now_ps)
 {
-	struct flow *flow = host->due[0];
+	struct host_due *due = &host->due[flow->params.priority];
 	struct rte_mbuf *packet = traffic_alloc(host->traffic, host->params.pool);
 
 	if (unlikely(packet == NULL)) {
@@ -149,9 +226,9 @@ static __rte_noinline void host_send(struct host *host, uint64_t now_ps)
 		host->sent_packets++;
 	}
 	if (unlikely(flow_over(flow)))
-		due_remove_first(host);
-	else if (host->due_count != 1)
-		due_down(host, 0, flow);
+		due_remove_first(host, flow->params.priority);
+	else if (due->count != 1)
+		due_down(due, 0, flow);
 }
 
 /* --- receiving --- */
@@ -186,9 +263,19 @@ static void flow_receive(struct host *host, struct flow *flow, const struct fram
 }
 
 /* Kept apart, it costs the usual packet no registers. */
-static __rte_noinline void host_stray(struct host *host, struct rte_mbuf *packet)
+static __rte_noinline void host_other(struct host *host, struct rte_mbuf *packet, uint64_t now_ps)
 {
-	host->stray_packets++;
+	const uint8_t *data = packet_data(packet);
+	struct pfc_frame frame;
+
+	if (packet->data_len >= 14 &&
+	    load_u16(data + 12) == rte_cpu_to_be_16(ETHERTYPE_MAC_CONTROL) &&
+	    pfc_frame_read(data, packet->data_len, &frame) == PFC_FRAME_PRIORITY) {
+		host->pause_frames++;
+		host_obey(host, &frame, now_ps);
+	} else {
+		host->stray_packets++;
+	}
 	rte_pktmbuf_free(packet);
 }
 
@@ -208,7 +295,7 @@ static inline void host_take(struct host *host, struct rte_mbuf *packet, uint64_
 			return;
 		}
 	}
-	host_stray(host, packet);
+	host_other(host, packet, now_ps);
 }
 
 static void host_arrive(struct node *node, uint16_t port)
@@ -233,17 +320,26 @@ static __rte_noinline void host_receive(struct host *host, uint64_t now_ps)
 static uint64_t host_run(struct node *node, uint64_t now_ps)
 {
 	struct host *host = (struct host *)node;
+	uint64_t resume_ps = now_ps + TIME_IDLE_PS;
+	struct flow *flow;
+	uint32_t mask;
 
 	if (host->arrived)
 		host_receive(host, now_ps);
-	if (host->due_count == 0)
-		return now_ps + TIME_IDLE_PS;
-	if (!time_after(host->due[0]->due_ps, now_ps) && wire_free(host->tx)) {
-		host_send(host, now_ps);
-		if (host->due_count == 0)
-			return now_ps + TIME_IDLE_PS;
+	if (unlikely(host->paused != 0))
+		resume_ps = host_resume(host, now_ps);
+	mask = host->ready & (uint32_t)~host->paused;
+	if (mask == 0)
+		return resume_ps;
+	flow = due_first(host, mask);
+	if (!time_after(flow->due_ps, now_ps) && wire_free(host->tx)) {
+		host_send(host, flow, now_ps);
+		mask = host->ready & (uint32_t)~host->paused;
+		if (mask == 0)
+			return resume_ps;
+		flow = due_first(host, mask);
 	}
-	return time_max(host->due[0]->due_ps, host->tx->free_ps);
+	return time_min(resume_ps, time_max(flow->due_ps, host->tx->free_ps));
 }
 
 static const struct node_ops host_ops = {
@@ -264,8 +360,11 @@ void host_init(struct host *host, struct engine *engine, const struct host_param
 void host_fini(struct host *host)
 {
 	engine_remove(host->node.engine, &host->node);
-	free(host->due);
-	host->due = NULL;
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
+		free(host->due[p].flow);
+		host->due[p] = (struct host_due){0};
+	}
+	host->ready = 0;
 }
 
 void host_attach(struct host *host, struct wire *tx, struct wire *rx)

@@ -3,7 +3,9 @@
  * host - an end of the fabric: sends its flows, takes what arrives.
  *
  * An ideal NIC on one link: it takes everything at line rate, and puts the packet on the wire that
- * has been due longest whenever the wire is free; ties go by the flow's id.
+ * has been due longest whenever the wire is free; ties go by the flow's id. It honours priority-based
+ * flow control (802.1Qbb): from the time a pause has arrived, flows of its priorities begin no packet
+ * until its quanta are over or another frame changes that.
  *
  * Thread: the lab's.
  */
@@ -51,18 +53,29 @@ struct host_params {
 	uint8_t prefix_length; /* addresses that are reached without the gateway */
 };
 
+/* Binary heap of the flows of one priority that have more to send, by (due_ps, id). */
+struct host_due {
+	struct flow **flow;
+	uint32_t count, size;
+};
+
 struct host {
 	struct node node;
 	/* Hot. */
 	alignas(64) struct wire *tx;
 	struct wire *rx;
-	bool arrived;      /* something waits at rx */
-	struct flow **due; /* binary heap of flows that have more to send, by (due_ps, id) */
-	uint32_t due_count, due_size;
+	bool arrived;   /* something waits at rx */
+	uint8_t ready;  /* bit p: due[p] isn't empty */
+	uint8_t paused; /* bit p: the leaf has paused priority p */
+	struct host_due due[PRIORITY_COUNT];
 	struct traffic *traffic;
 	uint64_t sent_packets;
 	uint64_t received_packets;
 	uint64_t stray_packets; /* of those, not for a flow of ours */
+	uint64_t pause_frames;  /* PFC frames received */
+	uint64_t pause_until_ps[PRIORITY_COUNT];
+	uint64_t pause_since_ps[PRIORITY_COUNT];
+	uint64_t paused_ps[PRIORITY_COUNT]; /* in all, up to the last end */
 	struct host_params params;
 };
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * account - the bytes that wait in the leaf, by the port and priority through which they came.
+ *
+ * Every worker has a block of its own, which it alone writes: bytes charged and bytes discharged for
+ * each (priority, ingress port), both monotonic; no locked instruction anywhere. A packet is charged
+ * before it is handed on and discharged once, by whoever lets it leave; it carries port, priority and
+ * cost with it, nobody computes them again from a later snapshot.
+ *
+ * A reader sums all discharges first (acquire), then all charges. What was discharged had been
+ * charged before, so the difference is never negative, and never below the true occupancy at the
+ * moment the last discharge was loaded. In the other order it could miss charges.
+ *
+ * All in wire bytes: the frame's length when it was charged.
+ *
+ * Thread: writes by the block's worker; reads by any.
+ */
+#ifndef DATAPLANE_ACCOUNT_H
+#define DATAPLANE_ACCOUNT_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct account {
+	_Atomic uint64_t charged_bytes;
+	_Atomic uint64_t discharged_bytes;
+};
+
+/** Hot; once per burst and priority. */
+static inline void account_charge(struct account *account, uint64_t bytes)
+{
+	uint64_t before = atomic_load_explicit(&account->charged_bytes, memory_order_relaxed);
+
+	atomic_store_explicit(&account->charged_bytes, before + bytes, memory_order_relaxed);
+}
+
+/** Hot. A release: who sees it sees the charge of the same bytes as well. */
+static inline void account_discharge(struct account *account, uint64_t bytes)
+{
+	uint64_t before = atomic_load_explicit(&account->discharged_bytes, memory_order_relaxed);
+
+	atomic_store_explicit(&account->discharged_bytes, before + bytes, memory_order_release);
+}
+
+/** Bytes of one worker's block; the sum over workers is what counts. First of all of them. */
+static inline uint64_t account_discharged(const struct account *account)
+{
+	return atomic_load_explicit(&account->discharged_bytes, memory_order_acquire);
+}
+
+/** After account_discharged() of every worker. */
+static inline uint64_t account_charged(const struct account *account)
+{
+	return atomic_load_explicit(&account->charged_bytes, memory_order_relaxed);
+}
+
+#endif

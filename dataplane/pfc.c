@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "dataplane/pfc.h"
+
+#include <string.h>
+
+#include "dataplane/forward.h"
+#include "dataplane/internal.h"
+#include "dataplane/pfc_frame.h"
+
+#define QUANTA_MAX 65535
+
+/* A frame that found no buffer, or a device that took none, is tried again after this time. */
+#define RETRY_PS (2 * PS_PER_US)
+
+static void wake(struct worker *worker, uint16_t port)
+{
+	worker->leaf->egress[port].pending = true;
+	port_bits_set(&worker->tx_ready, port);
+}
+
+void pfc_pause(struct worker *worker, uint16_t port, uint8_t priority, bool pause, uint64_t now_ps)
+{
+	struct pfc_port *pfc = &worker->leaf->pfc[port];
+	uint8_t bit = (uint8_t)(1u << priority);
+
+	if (((pfc->paused_peer & bit) != 0) == pause)
+		return;
+	pfc->paused_peer ^= bit;
+	pfc->send |= bit;
+	if (pause) {
+		counter_add(&pfc->count[priority].tx_pauses, 1);
+		pfc->tx_since_ps[priority] = now_ps;
+	} else {
+		counter_add(&pfc->count[priority].tx_paused_ps,
+			    now_ps - pfc->tx_since_ps[priority]);
+	}
+	wake(worker, port);
+}
+
+static void stop_queue(struct pfc_port *pfc, uint32_t priority, uint64_t until_ps, uint64_t now_ps)
+{
+	uint8_t bit = (uint8_t)(1u << priority);
+
+	pfc->until_ps[priority] = until_ps;
+	if ((pfc->paused & bit) != 0)
+		return;
+	pfc->paused |= bit;
+	pfc->rx_since_ps[priority] = now_ps;
+	counter_add(&pfc->count[priority].rx_pauses, 1);
+}
+
+static void start_queue(struct pfc_port *pfc, uint32_t priority, uint64_t now_ps)
+{
+	uint8_t bit = (uint8_t)(1u << priority);
+
+	if ((pfc->paused & bit) == 0)
+		return;
+	pfc->paused &= (uint8_t)~bit;
+	counter_add(&pfc->count[priority].rx_paused_ps, now_ps - pfc->rx_since_ps[priority]);
+}
+
+static void obey(struct worker *worker, uint16_t port, const struct pfc_frame *frame,
+		 uint64_t now_ps)
+{
+	struct pfc_port *pfc = &worker->leaf->pfc[port];
+	struct egress_port *egress = &worker->leaf->egress[port];
+	const struct port_table *table = &worker->snapshot->port[port];
+
+	for (uint32_t rest = frame->enabled; rest != 0; rest &= rest - 1) {
+		uint32_t p = (uint32_t)__builtin_ctz(rest);
+
+		counter_add(&pfc->count[p].rx_frames, 1);
+		if ((worker->lossless_mask >> p & 1) == 0)
+			counter_add(&pfc->port_count.rx_not_lossless, 1);
+		else if ((table->pfc & PORT_PFC_HONOUR) == 0)
+			continue;
+		else if (frame->quanta[p] == 0)
+			start_queue(pfc, p, now_ps);
+		else
+			stop_queue(pfc, p,
+				   now_ps + pfc_quanta_ps(frame->quanta[p], table->rate_bps),
+				   now_ps);
+	}
+	egress->paused = pfc->paused;
+	if (((egress->active | egress->staged) & ~egress->paused) != 0)
+		wake(worker, port);
+}
+
+void pfc_receive(struct worker *worker, struct burst *burst, uint32_t i)
+{
+	struct rte_mbuf *packet = burst->packet[i];
+	struct pfc_port_counters *count = &worker->leaf->pfc[burst->port].port_count;
+	struct pfc_frame frame;
+
+	switch (pfc_frame_read(packet_data(packet), packet->data_len, &frame)) {
+	case PFC_FRAME_PRIORITY:
+		obey(worker, burst->port, &frame, burst->now_ps);
+		break;
+	case PFC_FRAME_GLOBAL:
+		counter_add(&count->rx_global, 1);
+		break;
+	case PFC_FRAME_OPCODE:
+		counter_add(&count->rx_unknown, 1);
+		break;
+	default:
+		counter_add(&count->rx_bad, 1);
+		break;
+	}
+	burst_consume(worker, burst, i);
+}
+
+static struct rte_mbuf *build(struct worker *worker, uint16_t port, uint8_t say)
+{
+	const struct pfc_port *pfc = &worker->leaf->pfc[port];
+	struct rte_mbuf *packet = rte_pktmbuf_alloc(worker->pool);
+	struct pfc_frame frame = {.enabled = say};
+	uint32_t bytes;
+
+	if (packet == NULL)
+		return NULL;
+	for (uint32_t rest = say & pfc->paused_peer; rest != 0; rest &= rest - 1)
+		frame.quanta[__builtin_ctz(rest)] = QUANTA_MAX;
+	bytes = pfc_frame_write(packet_data(packet), worker->leaf->egress[port].io->mac, &frame);
+	packet->data_len = (uint16_t)bytes;
+	packet->pkt_len = bytes;
+	packet->port = port;
+	packet_virtual_bytes_set(packet, 0);
+	packet_meta_set(packet, (struct packet_meta){.cost_bytes = (uint16_t)bytes});
+	return packet;
+}
+
+bool pfc_send(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *due_ps)
+{
+	struct pfc_port *pfc = &worker->leaf->pfc[port];
+	struct egress_port *egress = &worker->leaf->egress[port];
+	bool refresh = pfc->paused_peer != 0 && !time_after(pfc->refresh_ps, now_ps);
+	uint8_t say = pfc->send | (refresh ? pfc->paused_peer : 0);
+	struct rte_mbuf *packet;
+
+	if (say == 0)
+		return true;
+	if ((egress->io->flags & PORT_IO_EXACT) != 0 && time_after(egress->free_ps, now_ps)) {
+		*due_ps = egress->free_ps; /* right behind the frame that is on the wire */
+		return false;
+	}
+	/* Whenever one is told, all that are paused are: one frame, one time to refresh. */
+	say |= pfc->paused_peer;
+	packet = build(worker, port, say);
+	if (packet == NULL) {
+		counter_add(&pfc->port_count.tx_no_buffer, 1);
+		*due_ps = now_ps + RETRY_PS;
+		return false;
+	}
+	egress->free_ps =
+		time_max(egress->free_ps, now_ps) +
+		wire_rate_time_ps(&egress->rate, packet->data_len + egress->overhead_bytes);
+	if (egress->io->ops->tx_burst(egress->io, 0, &packet, 1) == 0) {
+		rte_pktmbuf_free(packet);
+		*due_ps = now_ps + RETRY_PS;
+		return false;
+	}
+	for (uint32_t rest = say; rest != 0; rest &= rest - 1) {
+		uint32_t p = (uint32_t)__builtin_ctz(rest);
+
+		counter_add((pfc->paused_peer >> p & 1) != 0 ? &pfc->count[p].tx_xoff
+							     : &pfc->count[p].tx_xon,
+			    1);
+	}
+	counter_add(&pfc->port_count.tx_frames, 1);
+	pfc->send = 0;
+	pfc->refresh_ps = now_ps + pfc->pause_ps / 2;
+	return true;
+}
+
+void pfc_release(struct worker *worker, uint16_t port, uint64_t now_ps)
+{
+	struct pfc_port *pfc = &worker->leaf->pfc[port];
+
+	for (uint32_t rest = pfc->paused; rest != 0; rest &= rest - 1) {
+		uint32_t p = (uint32_t)__builtin_ctz(rest);
+
+		if (!time_after(pfc->until_ps[p], now_ps))
+			start_queue(pfc, p, pfc->until_ps[p]);
+	}
+	worker->leaf->egress[port].paused = pfc->paused;
+}
+
+uint64_t pfc_released_ps(const struct pfc_port *pfc, uint8_t paused, uint64_t now_ps)
+{
+	uint64_t due_ps = now_ps + TIME_IDLE_PS;
+
+	for (uint32_t rest = paused; rest != 0; rest &= rest - 1)
+		due_ps = time_min(due_ps, pfc->until_ps[__builtin_ctz(rest)]);
+	return due_ps;
+}
+
+void pfc_configure(struct worker *worker, uint16_t port, uint64_t now_ps)
+{
+	struct pfc_port *pfc = &worker->leaf->pfc[port];
+	struct egress_port *egress = &worker->leaf->egress[port];
+	const struct port_table *table = &worker->snapshot->port[port];
+	uint8_t honoured =
+		egress->up && (table->pfc & PORT_PFC_HONOUR) != 0 ? worker->lossless_mask : 0;
+
+	for (uint32_t rest = pfc->paused & (uint32_t)~honoured; rest != 0; rest &= rest - 1)
+		start_queue(pfc, (uint32_t)__builtin_ctz(rest), now_ps);
+	egress->paused = pfc->paused;
+	pfc->pause_ps = table->rate_bps >= RATE_BPS_MIN ? pfc_quanta_ps(QUANTA_MAX, table->rate_bps)
+							: PS_PER_S;
+	for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
+		bool pause = leaf_state(worker->leaf, port, p)->reasons != 0;
+
+		/* A peer that we don't pause any more is let go. */
+		pfc_pause(worker, port, p, pause && (table->pfc & PORT_PFC_SEND) != 0, now_ps);
+	}
+	if (!egress->up)
+		pfc->send = 0;
+	else
+		pfc->send |= pfc->paused_peer; /* a peer that has come up knows nothing */
+}
