@@ -166,7 +166,7 @@ Test(buffer_plan, scales_marking_down_until_it_is_complete_before_a_pause)
 Test(buffer_plan, refuses_a_kmax_that_lies_above_the_worst_xoff)
 {
 	/* T - 2 frames = 327,302 - 8436 = 318,866. */
-	static const char *const words[] = {"b.yaml:5:98: ",       "class roce",
+	static const char *const words[] = {"b.yaml:5:98: ",        "class roce",
 					    "kmax 318.8 KB",        "327.3 KB",
 					    "at most 318866 bytes", NULL};
 
