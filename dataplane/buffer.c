@@ -27,11 +27,13 @@ uint64_t buffer_occupancy(const struct worker *worker, uint16_t port, uint8_t pr
 /* What a pair may have of the shared buffer now. */
 static inline uint64_t limit_of(const struct worker *worker, uint32_t priority)
 {
-	const struct buffer_table *table = &worker->snapshot->buffer;
-	uint64_t used = worker->shared_bytes;
-	uint64_t free = table->shared_bytes > used ? table->shared_bytes - used : 0;
+	return buffer_limit_bytes(&worker->snapshot->buffer, priority,
+				  counter_get(&worker->shared_bytes));
+}
 
-	return free * table->class[priority].alpha_q8 >> 8;
+static inline bool is_guarded(const struct worker *worker)
+{
+	return atomic_load_explicit(&worker->guarded, memory_order_relaxed);
 }
 
 static inline uint64_t above(uint64_t a, uint64_t b)
@@ -47,7 +49,7 @@ static int64_t room_lossless(const struct worker *worker, uint32_t priority)
 	uint64_t occupancy = buffer_occupancy(worker, worker->room_port, (uint8_t)priority);
 	uint64_t start, headroom = pair->headroom_bytes;
 
-	if ((state->reasons & PAUSE_BUFFER) != 0) {
+	if ((buffer_reasons(state) & PAUSE_BUFFER) != 0) {
 		start = state->xoff_bytes;
 	} else {
 		start = pair->reserved_bytes + limit_of(worker, priority);
@@ -56,7 +58,7 @@ static int64_t room_lossless(const struct worker *worker, uint32_t priority)
 	}
 	if (table->headroom_pool_bytes != 0)
 		headroom = above(occupancy, start) +
-			   above(table->headroom_pool_bytes, worker->headroom_bytes);
+			   above(table->headroom_pool_bytes, counter_get(&worker->headroom_bytes));
 	return (int64_t)above(start + headroom, occupancy);
 }
 
@@ -66,7 +68,7 @@ static int64_t room_lossy(const struct worker *worker, uint32_t priority)
 	int64_t left = (int64_t)worker->snapshot->buffer.lossy_bytes - worker->lossy_bytes;
 	int64_t own = 0;
 
-	if (worker->guarded)
+	if (is_guarded(worker))
 		return 0;
 	if (pair->reserved_bytes != 0)
 		own = (int64_t)pair->reserved_bytes -
@@ -90,7 +92,7 @@ enum drop_reason buffer_admit(struct worker *worker, uint8_t priority, uint32_t 
 	}
 	if (lossless)
 		return DROP_HEADROOM;
-	return worker->guarded ? DROP_GUARD : DROP_LOSSY_FULL;
+	return is_guarded(worker) ? DROP_GUARD : DROP_LOSSY_FULL;
 }
 
 void buffer_charge(struct worker *worker)
@@ -117,13 +119,13 @@ static void measure(struct worker *worker, uint16_t port, uint32_t priority)
 	uint64_t reserved = pair_of(worker, port, priority)->reserved_bytes;
 	uint64_t headroom = 0, shared;
 
-	if ((state->reasons & PAUSE_BUFFER) != 0)
+	if ((buffer_reasons(state) & PAUSE_BUFFER) != 0)
 		headroom = above(occupancy, state->xoff_bytes);
 	shared = above(occupancy - headroom, reserved);
-	worker->shared_bytes += shared - state->shared_bytes;
-	worker->headroom_bytes += headroom - state->headroom_bytes;
+	counter_add(&worker->shared_bytes, shared - state->shared_bytes);
+	counter_add(&worker->headroom_bytes, headroom - counter_get(&state->headroom_bytes));
 	state->shared_bytes = shared;
-	state->headroom_bytes = headroom;
+	atomic_store_explicit(&state->headroom_bytes, headroom, memory_order_relaxed);
 	if (occupancy > atomic_load_explicit(&state->peak_bytes, memory_order_relaxed))
 		atomic_store_explicit(&state->peak_bytes, occupancy, memory_order_relaxed);
 	if (headroom > atomic_load_explicit(&state->headroom_peak_bytes, memory_order_relaxed))
@@ -134,12 +136,13 @@ static void set_reason(struct worker *worker, uint16_t port, uint32_t priority, 
 		       bool on, uint64_t now_ps)
 {
 	struct buffer_state *state = leaf_state(worker->leaf, port, priority);
-	uint8_t before = state->reasons;
+	uint8_t before = buffer_reasons(state);
+	uint8_t after = on ? before | reason : before & (uint8_t)~reason;
 
-	state->reasons = on ? before | reason : before & (uint8_t)~reason;
-	if ((before == 0) != (state->reasons == 0) &&
+	atomic_store_explicit(&state->reasons, after, memory_order_relaxed);
+	if ((before == 0) != (after == 0) &&
 	    (worker->snapshot->port[port].pfc & PORT_PFC_SEND) != 0)
-		pfc_pause(worker, port, (uint8_t)priority, state->reasons != 0, now_ps);
+		pfc_pause(worker, port, (uint8_t)priority, after != 0, now_ps);
 }
 
 /* @return false: at most its reserve, and not paused: no limit concerns it */
@@ -149,23 +152,20 @@ static bool decide(struct worker *worker, uint16_t port, uint32_t priority, uint
 	const struct buffer_table *table = &worker->snapshot->buffer;
 	uint64_t reserved = pair_of(worker, port, priority)->reserved_bytes;
 	uint64_t occupancy = buffer_occupancy(worker, port, (uint8_t)priority);
-	uint64_t limit = limit_of(worker, priority), xon;
+	uint64_t limit = limit_of(worker, priority);
 
-	if ((state->reasons & PAUSE_BUFFER) == 0) {
+	if ((buffer_reasons(state) & PAUSE_BUFFER) == 0) {
 		if (occupancy > reserved + limit) {
 			state->xoff_bytes = occupancy;
 			set_reason(worker, port, priority, PAUSE_BUFFER, true, now_ps);
 		}
 	} else {
-		xon = above(limit, table->class[priority].xon_offset_bytes);
-		if (xon < reserved)
-			xon = reserved;
-		if (occupancy <= xon) {
+		if (occupancy <= buffer_xon_bytes(table, priority, reserved, limit)) {
 			set_reason(worker, port, priority, PAUSE_BUFFER, false, now_ps);
 			measure(worker, port, priority);
 		}
 	}
-	return occupancy > reserved || state->reasons != 0;
+	return occupancy > reserved || buffer_reasons(state) != 0;
 }
 
 static void decide_port(struct worker *worker, uint16_t port, uint64_t now_ps)
@@ -182,7 +182,7 @@ static void decide_port(struct worker *worker, uint16_t port, uint64_t now_ps)
 
 void buffer_evaluate(struct worker *worker, uint64_t now_ps)
 {
-	uint64_t before = worker->shared_bytes;
+	uint64_t before = counter_get(&worker->shared_bytes);
 	uint16_t port;
 
 	PORT_BITS_FOREACH(&worker->dirty, port)
@@ -195,7 +195,7 @@ void buffer_evaluate(struct worker *worker, uint64_t now_ps)
 		decide_port(worker, port, now_ps);
 		port_bits_clear(&worker->dirty, port);
 	}
-	if (worker->shared_bytes == before)
+	if (counter_get(&worker->shared_bytes) == before)
 		return;
 	/* Their limit has changed. */
 	PORT_BITS_FOREACH(&worker->active, port)
@@ -206,7 +206,7 @@ static __rte_noinline void guard_turn(struct worker *worker, bool on, uint64_t n
 {
 	const struct leaf *leaf = worker->leaf;
 
-	worker->guarded = on;
+	atomic_store_explicit(&worker->guarded, on, memory_order_relaxed);
 	for (uint16_t port = 0; port < leaf->port_count; port++) {
 		if (leaf->owner[port] != worker->id)
 			continue;
@@ -238,11 +238,11 @@ void buffer_begin(struct worker *worker, uint64_t now_ps)
 	const struct buffer_table *table = &worker->snapshot->buffer;
 	int64_t left = (int64_t)table->packets_max - worker->queued_packets;
 	int64_t guard = table->guard_packets;
+	bool guarded = is_guarded(worker);
 
-	if (unlikely(!worker->guarded && left <= guard && guard != 0))
+	if (unlikely(!guarded && left <= guard && guard != 0))
 		guard_turn(worker, true, now_ps);
-	else if (unlikely(worker->guarded &&
-			  left > guard + (guard >> GUARD_SLACK_SHIFT) + BURST_COUNT_MAX))
+	else if (unlikely(guarded && left > guard + (guard >> GUARD_SLACK_SHIFT) + BURST_COUNT_MAX))
 		guard_turn(worker, false, now_ps);
 	if (worker->lossy_bytes != worker->limit_bytes)
 		limit_lossy(worker);
@@ -274,10 +274,12 @@ void buffer_configure(struct worker *worker, uint64_t now_ps)
 			if (ours) {
 				struct buffer_state *state = leaf_state(leaf, port, p);
 
-				worker->shared_bytes -= state->shared_bytes;
-				worker->headroom_bytes -= state->headroom_bytes;
+				counter_add(&worker->shared_bytes, -state->shared_bytes);
+				counter_add(&worker->headroom_bytes,
+					    -counter_get(&state->headroom_bytes));
 				state->shared_bytes = 0;
-				state->headroom_bytes = 0;
+				atomic_store_explicit(&state->headroom_bytes, 0,
+						      memory_order_relaxed);
 			}
 		}
 		if (ours)

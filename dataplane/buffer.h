@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "dataplane/drop.h"
+#include "dataplane/snapshot.h"
 
 struct worker;
 
@@ -37,15 +38,40 @@ struct worker;
 #define PAUSE_BUFFER 0x1u /* its occupancy */
 #define PAUSE_GUARD  0x2u /* buffers run out */
 
-/* What the owner knows of one lossless pair. */
+/* What the owner knows of one lossless pair. Atomic is what leaf_buffer_totals() reads. */
 struct buffer_state {
-	uint64_t xoff_bytes;     /* occupancy at xoff, while PAUSE_BUFFER */
-	uint64_t shared_bytes;   /* of the shared buffer, when last looked at */
-	uint64_t headroom_bytes; /* of headroom, when last looked at */
+	uint64_t xoff_bytes;             /* occupancy at xoff, while PAUSE_BUFFER */
+	uint64_t shared_bytes;           /* of the shared buffer, when last looked at */
+	_Atomic uint64_t headroom_bytes; /* of headroom, when last looked at */
 	_Atomic uint64_t peak_bytes;
 	_Atomic uint64_t headroom_peak_bytes;
-	uint8_t reasons; /* PAUSE_* */
+	_Atomic uint8_t reasons; /* PAUSE_* */
 };
+
+/** What one pair may have of the shared buffer when all of them have used_bytes of it. */
+static inline uint64_t buffer_limit_bytes(const struct buffer_table *table, uint32_t priority,
+					  uint64_t used_bytes)
+{
+	uint64_t free = table->shared_bytes > used_bytes ? table->shared_bytes - used_bytes : 0;
+
+	return free * table->class[priority].alpha_q8 >> 8;
+}
+
+/** Occupancy at which a pair with this limit is let go. */
+static inline uint64_t buffer_xon_bytes(const struct buffer_table *table, uint32_t priority,
+					uint64_t reserved_bytes, uint64_t limit_bytes)
+{
+	uint64_t offset = table->class[priority].xon_offset_bytes;
+	uint64_t xon = limit_bytes > offset ? limit_bytes - offset : 0;
+
+	return xon > reserved_bytes ? xon : reserved_bytes;
+}
+
+/** Why a pair's peer is paused now: PAUSE_*, or 0. Any thread. */
+static inline uint8_t buffer_reasons(const struct buffer_state *state)
+{
+	return atomic_load_explicit(&state->reasons, memory_order_relaxed);
+}
 
 /**
  * Look at the pairs that changed and at those that a changed limit may concern; decide xoff and xon.

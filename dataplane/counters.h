@@ -41,6 +41,11 @@
 	X(ecn_marked, "packets", "packets marked congestion experienced here")   \
 	X(ecn_unmarked, "packets", "packets to be marked that aren't ECN capable")
 
+/* The same for what is seldom, so that the others share one line. */
+#define QUEUE_RARE_COUNTERS(X)                                           \
+	X(wred_packets, "packets", "frames dropped early by this queue") \
+	X(wred_bytes, "bytes", "bytes dropped early by this queue")
+
 #define COUNTER_FIELD_(field, unit, help) _Atomic uint64_t field;
 struct port_counters {
 	alignas(64) struct {
@@ -53,6 +58,10 @@ struct queue_counters {
 	alignas(64) struct {
 		QUEUE_COUNTERS(COUNTER_FIELD_)
 	};
+};
+
+struct queue_rare_counters {
+	QUEUE_RARE_COUNTERS(COUNTER_FIELD_)
 };
 #undef COUNTER_FIELD_
 

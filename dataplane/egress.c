@@ -497,11 +497,11 @@ static bool run_later(struct worker *worker, struct egress_port *egress, uint16_
 {
 	const struct pfc_port *pfc = &worker->leaf->pfc[port];
 
-	if (pfc->paused_peer == 0 && egress->staged == 0)
+	if (pfc_paused_peer(pfc) == 0 && egress->staged == 0)
 		return false;
 	egress->pending = false;
 	*due_ps = pfc_released_ps(pfc, egress->paused & egress->staged, now_ps);
-	if (pfc->paused_peer != 0)
+	if (pfc_paused_peer(pfc) != 0)
 		*due_ps = time_min(*due_ps, pfc->refresh_ps);
 	return true;
 }
@@ -513,7 +513,7 @@ bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t 
 	struct run run;
 	bool waited;
 
-	if (unlikely((egress->staged | egress->paused | pfc->send | pfc->paused_peer) != 0) &&
+	if (unlikely((egress->staged | egress->paused | pfc->send | pfc_paused_peer(pfc)) != 0) &&
 	    !run_control(worker, port, now_ps, due_ps))
 		return true;
 	run.now_ps = now_ps;
@@ -555,10 +555,10 @@ bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t 
 	}
 	egress->waited = egress->active & (uint8_t)~egress->paused;
 	if (egress->active == 0)
-		return unlikely((egress->staged | pfc->paused_peer) != 0) &&
+		return unlikely((egress->staged | pfc_paused_peer(pfc)) != 0) &&
 		       run_later(worker, egress, port, now_ps, due_ps);
 	*due_ps = next_run(egress, pfc, &run);
-	if (unlikely(pfc->paused_peer != 0))
+	if (unlikely(pfc_paused_peer(pfc) != 0))
 		*due_ps = time_min(*due_ps, pfc->refresh_ps);
 	return true;
 }

@@ -11,6 +11,13 @@ static void refuse(struct worker *worker, struct rte_mbuf *packet, uint16_t egre
 
 	counter_add(&counters->drop_packets, 1);
 	counter_add(&counters->drop_bytes, meta->cost_bytes);
+	if (reason == DROP_WRED) {
+		struct queue_rare_counters *rare =
+			&worker->queue_rare[meta->priority * worker->leaf->ports + egress];
+
+		counter_add(&rare->wred_packets, 1);
+		counter_add(&rare->wred_bytes, meta->cost_bytes);
+	}
 	packet_drop(worker, packet, reason);
 }
 

@@ -57,22 +57,23 @@ struct worker {
 	struct egress_queue *queue_row[PRIORITY_COUNT]; /* leaf.queue, where each priority starts */
 	struct queue_pool *queue_pool;
 	struct rte_mempool *pool;
-	struct port_counters *port_counters;   /* [ports] */
-	struct queue_counters *queue_counters; /* [priority][ports] */
+	struct port_counters *port_counters;    /* [ports] */
+	struct queue_counters *queue_counters;  /* [priority][ports] */
+	struct queue_rare_counters *queue_rare; /* [priority][ports] */
 	/* The burst's room (buffer.h). */
 	int64_t room[PRIORITY_COUNT]; /* bytes that its packets may still take; 0: not opened */
 	int64_t room_opened[PRIORITY_COUNT];  /* what it was at first */
 	uint32_t queue_limit[PRIORITY_COUNT]; /* depth of an egress queue; lossless: UINT32_MAX */
-	struct account *account_row[PRIORITY_COUNT]; /* [ports] each */
-	uint16_t room_port;                          /* of the burst */
-	uint8_t opened;                              /* bit p: room[p] counts */
-	uint8_t lossless_mask;                       /* the snapshot's */
-	bool guarded;                                /* few buffers are left */
-	int64_t queued_packets;                      /* queued less taken off, here */
-	int64_t lossy_bytes;                         /* charged less discharged, lossy, here */
-	int64_t limit_bytes;                         /* lossy_bytes when queue_limit was made */
-	uint64_t shared_bytes, headroom_bytes;       /* used by the pairs that are ours */
-	struct port_bits dirty;                      /* ports with pairs that have changed */
+	struct account *account_row[PRIORITY_COUNT];   /* [ports] each */
+	uint16_t room_port;                            /* of the burst */
+	uint8_t opened;                                /* bit p: room[p] counts */
+	uint8_t lossless_mask;                         /* the snapshot's */
+	_Atomic bool guarded;                          /* few buffers are left */
+	int64_t queued_packets;                        /* queued less taken off, here */
+	int64_t lossy_bytes;                           /* charged less discharged, lossy, here */
+	int64_t limit_bytes;                           /* lossy_bytes when queue_limit was made */
+	_Atomic uint64_t shared_bytes, headroom_bytes; /* used by the pairs that are ours */
+	struct port_bits dirty;                        /* ports with pairs that have changed */
 	struct port_bits active; /* ports with pairs above their reserve, or paused */
 	struct mark_random random;
 	struct policer flood_policer;

@@ -45,6 +45,7 @@ static void worker_free(struct leaf *leaf, struct worker *worker)
 	free(worker->account_row[0]);
 	free(worker->port_counters);
 	free(worker->queue_counters);
+	free(worker->queue_rare);
 	free(worker);
 }
 
@@ -62,6 +63,8 @@ static struct worker *worker_create(struct leaf *leaf, uint16_t id,
 	worker->port_counters = allocate(leaf->ports * sizeof(*worker->port_counters));
 	worker->queue_counters =
 		allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*worker->queue_counters));
+	worker->queue_rare =
+		allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*worker->queue_rare));
 	worker->account_row[0] =
 		allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(struct account));
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
@@ -74,7 +77,8 @@ static struct worker *worker_create(struct leaf *leaf, uint16_t id,
 		worker->queue_pool =
 			queue_pool_create(params->packets_max, leaf->ports * PRIORITY_COUNT);
 	if (worker->account_row[0] == NULL || worker->port_counters == NULL ||
-	    worker->queue_counters == NULL || worker->queue_pool == NULL) {
+	    worker->queue_counters == NULL || worker->queue_rare == NULL ||
+	    worker->queue_pool == NULL) {
 		worker_free(leaf, worker);
 		rte_errno = ENOMEM;
 		return NULL;

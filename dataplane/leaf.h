@@ -15,6 +15,7 @@
 
 #include "dataplane/counters.h"
 #include "dataplane/fdb.h"
+#include "dataplane/pfc.h"
 #include "dataplane/port_io.h"
 #include "dataplane/queue.h"
 #include "dataplane/snapshot.h"
@@ -83,10 +84,65 @@ struct queue_totals {
 	uint64_t depth_bytes_max; /* since the start */
 };
 
+/* Of one queue: what its peer and we have told each other. */
+struct pfc_totals {
+#define PFC_TOTAL_(field, unit, help) uint64_t field;
+	PFC_COUNTERS(PFC_TOTAL_) /* times include the pause of this moment */
+	bool rx_paused;          /* the peer has paused this queue */
+	bool tx_paused;          /* we have paused the peer */
+};
+
+struct pfc_port_totals {
+	PFC_PORT_COUNTERS(PFC_TOTAL_)
+#undef PFC_TOTAL_
+};
+
+/* Of one queue, what WRED dropped; also among its drops. */
+struct queue_rare_totals {
+#define QUEUE_RARE_TOTAL_(field, unit, help) uint64_t field;
+	QUEUE_RARE_COUNTERS(QUEUE_RARE_TOTAL_)
+#undef QUEUE_RARE_TOTAL_
+};
+
+/* Of one lossless pair (ingress port, priority). Peaks are since the start. */
+struct buffer_totals {
+	uint64_t occupancy_bytes;
+	uint64_t peak_bytes;
+	uint64_t xoff_bytes; /* above this its peer would be paused now */
+	uint64_t xon_bytes;  /* at most this, and its peer would be let go now */
+	uint64_t headroom_used_bytes;
+	uint64_t headroom_peak_bytes;
+	uint8_t reasons; /* PAUSE_* of buffer.h: why its peer is paused; 0: it isn't */
+};
+
+/* Of what all pairs share. */
+struct buffer_pool_totals {
+	uint64_t shared_used_bytes;
+	uint64_t lossy_used_bytes;
+	uint64_t headroom_used_bytes;
+	uint64_t queued_packets; /* staging apart */
+	bool guarded;            /* few buffers are left */
+};
+
 /** Sum over workers. port: 0..port_count (the last is the CPU's). */
 void leaf_port_totals(const struct leaf *leaf, uint16_t port, struct port_totals *totals);
 void leaf_queue_totals(const struct leaf *leaf, uint16_t port, uint8_t priority,
 		       struct queue_totals *totals);
+void leaf_queue_rare_totals(const struct leaf *leaf, uint16_t port, uint8_t priority,
+			    struct queue_rare_totals *totals);
+
+/** @param now_ps the workers' time */
+void leaf_pfc_totals(const struct leaf *leaf, uint16_t port, uint8_t priority, uint64_t now_ps,
+		     struct pfc_totals *totals);
+void leaf_pfc_port_totals(const struct leaf *leaf, uint16_t port, struct pfc_port_totals *totals);
+
+/** @param snapshot the one in force, or one that the caller keeps: its limits count */
+void leaf_buffer_totals(const struct leaf *leaf, const struct snapshot *snapshot, uint16_t port,
+			uint8_t priority, struct buffer_totals *totals);
+
+/** Looks at every queue and account: some 10 us with 64 ports. */
+void leaf_buffer_pool_totals(const struct leaf *leaf, const struct snapshot *snapshot,
+			     struct buffer_pool_totals *totals);
 
 /* All of it in one: what goes in must come out. Exact while no worker is inside a poll. */
 struct leaf_conservation {

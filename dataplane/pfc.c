@@ -18,45 +18,80 @@ static void wake(struct worker *worker, uint16_t port)
 	port_bits_set(&worker->tx_ready, port);
 }
 
+/*
+ * What a reader must see together changes between these two. All stores in between are releases, all
+ * of the reader's loads acquires: who sees one of them sees that `sequence` is odd, or has moved.
+ */
+static void change_begin(struct pfc_port *pfc)
+{
+	uint32_t sequence = atomic_load_explicit(&pfc->sequence, memory_order_relaxed);
+
+	atomic_store_explicit(&pfc->sequence, sequence + 1, memory_order_relaxed);
+}
+
+static void change_end(struct pfc_port *pfc)
+{
+	uint32_t sequence = atomic_load_explicit(&pfc->sequence, memory_order_relaxed);
+
+	atomic_store_explicit(&pfc->sequence, sequence + 1, memory_order_release);
+}
+
+static void set_time(_Atomic uint64_t *time_ps, uint64_t value_ps)
+{
+	atomic_store_explicit(time_ps, value_ps, memory_order_release);
+}
+
+/* A pause that began at since_ps has ended. */
+static void add_pause(_Atomic uint64_t *sum_ps, const _Atomic uint64_t *since_ps, uint64_t now_ps)
+{
+	set_time(sum_ps, counter_get(sum_ps) + now_ps - counter_get(since_ps));
+}
+
 void pfc_pause(struct worker *worker, uint16_t port, uint8_t priority, bool pause, uint64_t now_ps)
 {
 	struct pfc_port *pfc = &worker->leaf->pfc[port];
-	uint8_t bit = (uint8_t)(1u << priority);
+	struct pfc_counters *count = &pfc->count[priority];
+	uint8_t bit = (uint8_t)(1u << priority), peer = pfc_paused_peer(pfc);
 
-	if (((pfc->paused_peer & bit) != 0) == pause)
+	if (((peer & bit) != 0) == pause)
 		return;
-	pfc->paused_peer ^= bit;
+	change_begin(pfc);
+	atomic_store_explicit(&pfc->paused_peer, peer ^ bit, memory_order_release);
+	if (pause)
+		set_time(&pfc->tx_since_ps[priority], now_ps);
+	else
+		add_pause(&count->tx_paused_ps, &pfc->tx_since_ps[priority], now_ps);
+	change_end(pfc);
+	if (pause)
+		counter_add(&count->tx_pauses, 1);
 	pfc->send |= bit;
-	if (pause) {
-		counter_add(&pfc->count[priority].tx_pauses, 1);
-		pfc->tx_since_ps[priority] = now_ps;
-	} else {
-		counter_add(&pfc->count[priority].tx_paused_ps,
-			    now_ps - pfc->tx_since_ps[priority]);
-	}
 	wake(worker, port);
 }
 
 static void stop_queue(struct pfc_port *pfc, uint32_t priority, uint64_t until_ps, uint64_t now_ps)
 {
-	uint8_t bit = (uint8_t)(1u << priority);
+	uint8_t bit = (uint8_t)(1u << priority), paused = pfc_paused(pfc);
 
-	pfc->until_ps[priority] = until_ps;
-	if ((pfc->paused & bit) != 0)
-		return;
-	pfc->paused |= bit;
-	pfc->rx_since_ps[priority] = now_ps;
-	counter_add(&pfc->count[priority].rx_pauses, 1);
+	change_begin(pfc);
+	set_time(&pfc->until_ps[priority], until_ps);
+	if ((paused & bit) == 0) {
+		set_time(&pfc->rx_since_ps[priority], now_ps);
+		atomic_store_explicit(&pfc->paused, paused | bit, memory_order_release);
+		counter_add(&pfc->count[priority].rx_pauses, 1);
+	}
+	change_end(pfc);
 }
 
 static void start_queue(struct pfc_port *pfc, uint32_t priority, uint64_t now_ps)
 {
-	uint8_t bit = (uint8_t)(1u << priority);
+	uint8_t bit = (uint8_t)(1u << priority), paused = pfc_paused(pfc);
 
-	if ((pfc->paused & bit) == 0)
+	if ((paused & bit) == 0)
 		return;
-	pfc->paused &= (uint8_t)~bit;
-	counter_add(&pfc->count[priority].rx_paused_ps, now_ps - pfc->rx_since_ps[priority]);
+	change_begin(pfc);
+	atomic_store_explicit(&pfc->paused, paused & (uint8_t)~bit, memory_order_release);
+	add_pause(&pfc->count[priority].rx_paused_ps, &pfc->rx_since_ps[priority], now_ps);
+	change_end(pfc);
 }
 
 static void obey(struct worker *worker, uint16_t port, const struct pfc_frame *frame,
@@ -81,7 +116,7 @@ static void obey(struct worker *worker, uint16_t port, const struct pfc_frame *f
 				   now_ps + pfc_quanta_ps(frame->quanta[p], table->rate_bps),
 				   now_ps);
 	}
-	egress->paused = pfc->paused;
+	egress->paused = pfc_paused(pfc);
 	if (((egress->active | egress->staged) & ~egress->paused) != 0)
 		wake(worker, port);
 }
@@ -118,7 +153,7 @@ static struct rte_mbuf *build(struct worker *worker, uint16_t port, uint8_t say)
 
 	if (packet == NULL)
 		return NULL;
-	for (uint32_t rest = say & pfc->paused_peer; rest != 0; rest &= rest - 1)
+	for (uint32_t rest = say & pfc_paused_peer(pfc); rest != 0; rest &= rest - 1)
 		frame.quanta[__builtin_ctz(rest)] = QUANTA_MAX;
 	bytes = pfc_frame_write(packet_data(packet), worker->leaf->egress[port].io->mac, &frame);
 	packet->data_len = (uint16_t)bytes;
@@ -133,8 +168,8 @@ bool pfc_send(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *d
 {
 	struct pfc_port *pfc = &worker->leaf->pfc[port];
 	struct egress_port *egress = &worker->leaf->egress[port];
-	bool refresh = pfc->paused_peer != 0 && !time_after(pfc->refresh_ps, now_ps);
-	uint8_t say = pfc->send | (refresh ? pfc->paused_peer : 0);
+	bool refresh = pfc_paused_peer(pfc) != 0 && !time_after(pfc->refresh_ps, now_ps);
+	uint8_t say = pfc->send | (refresh ? pfc_paused_peer(pfc) : 0);
 	struct rte_mbuf *packet;
 
 	if (say == 0)
@@ -144,7 +179,7 @@ bool pfc_send(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *d
 		return false;
 	}
 	/* Whenever one is told, all that are paused are: one frame, one time to refresh. */
-	say |= pfc->paused_peer;
+	say |= pfc_paused_peer(pfc);
 	packet = build(worker, port, say);
 	if (packet == NULL) {
 		counter_add(&pfc->port_count.tx_no_buffer, 1);
@@ -162,8 +197,8 @@ bool pfc_send(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *d
 	for (uint32_t rest = say; rest != 0; rest &= rest - 1) {
 		uint32_t p = (uint32_t)__builtin_ctz(rest);
 
-		counter_add((pfc->paused_peer >> p & 1) != 0 ? &pfc->count[p].tx_xoff
-							     : &pfc->count[p].tx_xon,
+		counter_add((pfc_paused_peer(pfc) >> p & 1) != 0 ? &pfc->count[p].tx_xoff
+								 : &pfc->count[p].tx_xon,
 			    1);
 	}
 	counter_add(&pfc->port_count.tx_frames, 1);
@@ -176,13 +211,13 @@ void pfc_release(struct worker *worker, uint16_t port, uint64_t now_ps)
 {
 	struct pfc_port *pfc = &worker->leaf->pfc[port];
 
-	for (uint32_t rest = pfc->paused; rest != 0; rest &= rest - 1) {
+	for (uint32_t rest = pfc_paused(pfc); rest != 0; rest &= rest - 1) {
 		uint32_t p = (uint32_t)__builtin_ctz(rest);
 
-		if (!time_after(pfc->until_ps[p], now_ps))
-			start_queue(pfc, p, pfc->until_ps[p]);
+		if (!time_after(pfc_until_ps(pfc, p), now_ps))
+			start_queue(pfc, p, pfc_until_ps(pfc, p));
 	}
-	worker->leaf->egress[port].paused = pfc->paused;
+	worker->leaf->egress[port].paused = pfc_paused(pfc);
 }
 
 uint64_t pfc_released_ps(const struct pfc_port *pfc, uint8_t paused, uint64_t now_ps)
@@ -190,7 +225,7 @@ uint64_t pfc_released_ps(const struct pfc_port *pfc, uint8_t paused, uint64_t no
 	uint64_t due_ps = now_ps + TIME_IDLE_PS;
 
 	for (uint32_t rest = paused; rest != 0; rest &= rest - 1)
-		due_ps = time_min(due_ps, pfc->until_ps[__builtin_ctz(rest)]);
+		due_ps = time_min(due_ps, pfc_until_ps(pfc, (uint32_t)__builtin_ctz(rest)));
 	return due_ps;
 }
 
@@ -202,9 +237,9 @@ void pfc_configure(struct worker *worker, uint16_t port, uint64_t now_ps)
 	uint8_t honoured =
 		egress->up && (table->pfc & PORT_PFC_HONOUR) != 0 ? worker->lossless_mask : 0;
 
-	for (uint32_t rest = pfc->paused & (uint32_t)~honoured; rest != 0; rest &= rest - 1)
+	for (uint32_t rest = pfc_paused(pfc) & (uint32_t)~honoured; rest != 0; rest &= rest - 1)
 		start_queue(pfc, (uint32_t)__builtin_ctz(rest), now_ps);
-	egress->paused = pfc->paused;
+	egress->paused = pfc_paused(pfc);
 	pfc->pause_ps = table->rate_bps >= RATE_BPS_MIN ? pfc_quanta_ps(QUANTA_MAX, table->rate_bps)
 							: PS_PER_S;
 	for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
@@ -216,5 +251,5 @@ void pfc_configure(struct worker *worker, uint16_t port, uint64_t now_ps)
 	if (!egress->up)
 		pfc->send = 0;
 	else
-		pfc->send |= pfc->paused_peer; /* a peer that has come up knows nothing */
+		pfc->send |= pfc_paused_peer(pfc); /* a peer that has come up knows nothing */
 }

@@ -55,18 +55,38 @@ struct pfc_port_counters {
 };
 #undef PFC_FIELD_
 
+/* Atomic is what leaf_pfc_totals() reads; it reads again when `sequence` was odd or has moved. */
 struct pfc_port {
-	uint8_t paused_peer; /* bit p: the peer shall not send */
-	uint8_t send;        /* bit p: to be said in the next frame */
-	uint8_t paused;      /* bit p: the peer has paused queue p */
-	uint64_t refresh_ps; /* when to say again that the peer is paused */
-	uint64_t pause_ps;   /* how long 65535 quanta last here */
-	uint64_t until_ps[PRIORITY_COUNT];
-	uint64_t rx_since_ps[PRIORITY_COUNT];
-	uint64_t tx_since_ps[PRIORITY_COUNT];
+	_Atomic uint8_t paused_peer; /* bit p: the peer shall not send */
+	uint8_t send;                /* bit p: to be said in the next frame */
+	_Atomic uint8_t paused;      /* bit p: the peer has paused queue p */
+	_Atomic uint32_t sequence;   /* odd while a pause begins or ends */
+	uint64_t refresh_ps;         /* when to say again that the peer is paused */
+	uint64_t pause_ps;           /* how long 65535 quanta last here */
+	_Atomic uint64_t until_ps[PRIORITY_COUNT];
+	_Atomic uint64_t rx_since_ps[PRIORITY_COUNT];
+	_Atomic uint64_t tx_since_ps[PRIORITY_COUNT];
 	struct pfc_counters count[PRIORITY_COUNT];
 	struct pfc_port_counters port_count;
 };
+
+/** Priorities that the peer shall not send. Hot. */
+static inline uint8_t pfc_paused_peer(const struct pfc_port *pfc)
+{
+	return atomic_load_explicit(&pfc->paused_peer, memory_order_relaxed);
+}
+
+/** Queues that the peer has paused. */
+static inline uint8_t pfc_paused(const struct pfc_port *pfc)
+{
+	return atomic_load_explicit(&pfc->paused, memory_order_relaxed);
+}
+
+/** When a queue that is paused may go. */
+static inline uint64_t pfc_until_ps(const struct pfc_port *pfc, uint32_t priority)
+{
+	return atomic_load_explicit(&pfc->until_ps[priority], memory_order_relaxed);
+}
 
 /** Have the peer pause a priority, or let it go. Told in the next run of the port. */
 void pfc_pause(struct worker *worker, uint16_t port, uint8_t priority, bool pause, uint64_t now_ps);
