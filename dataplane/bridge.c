@@ -156,10 +156,6 @@ void bridge_burst(struct worker *worker, struct burst *burst)
 
 		if (unlikely(!classify(worker, burst, i, &classifier)))
 			continue;
-		if (unlikely(parsed->kind == KIND_MAC_CONTROL)) {
-			pfc_receive(worker, burst, i);
-			continue;
-		}
 		if (unlikely(!port_bits_test(&table->members, burst->port))) {
 			burst_drop(worker, burst, i, DROP_VLAN);
 			continue;

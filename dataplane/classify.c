@@ -35,6 +35,12 @@ bool classify_other(struct worker *worker, struct burst *burst, uint32_t i,
 		burst_drop(worker, burst, i, DROP_TOO_LONG);
 		return false;
 	}
+	if (parsed->kind == KIND_MAC_CONTROL && port->mode != PORT_MODE_CPU) {
+		/* It is no data, and in none of its counters. */
+		counter_add(&worker->port_counters[burst->port].rx_bytes, parsed->length);
+		pfc_receive(worker, burst, i);
+		return false;
+	}
 	burst->priority[i] = priority_of(burst->snapshot, port, parsed);
 	return true;
 }

@@ -33,7 +33,8 @@ static inline struct classifier classifier_of(const struct burst *burst)
 
 /**
  * Priority of a packet that doesn't go by DSCP, stored. Cold.
- * @return false: longer than the port's MTU allows; it is counted and dropped
+ * @return false: longer than the port's MTU allows, it is counted and dropped; or MAC control, it is
+ *         obeyed
  */
 bool classify_other(struct worker *worker, struct burst *burst, uint32_t i,
 		    const struct port_table *port);
@@ -48,7 +49,7 @@ static inline void classifier_count(struct classifier *classifier, uint8_t prior
 
 /**
  * Priority of packet i, which is counted and stored. Hot.
- * @return false: longer than the port's MTU allows; it is dropped
+ * @return false: it is gone; see classify_other()
  */
 static inline __attribute__((always_inline)) bool
 classify(struct worker *worker, struct burst *burst, uint32_t i, struct classifier *classifier)

@@ -139,9 +139,7 @@ void forward_other(struct worker *worker, struct burst *burst, uint32_t i)
 	bool ours = destination == load_mac(snapshot->router_mac);
 	enum punt_reason reason;
 
-	if (parsed->kind == KIND_MAC_CONTROL) {
-		pfc_receive(worker, burst, i);
-	} else if (mac_is_reserved(destination)) {
+	if (mac_is_reserved(destination)) {
 		burst_drop(worker, burst, i, DROP_RESERVED_MAC);
 	} else if (parsed_vlan(parsed) != 0) {
 		burst_drop(worker, burst, i, DROP_VLAN);
