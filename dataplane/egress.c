@@ -464,7 +464,9 @@ static uint64_t next_run(struct egress_port *egress, const struct pfc_port *pfc,
 	if ((egress->active & ~(egress->held | egress->paused)) == 0) {
 		egress->pending = false; /* another queue may go at once */
 		return time_min(shapers_due(egress, run->now_ps),
-				pfc_released_ps(pfc, egress->paused & egress->active, run->now_ps));
+				pfc_released_ps(pfc,
+						egress->paused & (egress->active | egress->staged),
+						run->now_ps));
 	}
 	if (!time_after(run->free_ps, run->limit_ps))
 		return run->now_ps; /* a full burst, and the wire has room */
@@ -497,7 +499,8 @@ static bool run_later(struct worker *worker, struct egress_port *egress, uint16_
 {
 	const struct pfc_port *pfc = &worker->leaf->pfc[port];
 
-	if (pfc_paused_peer(pfc) == 0 && egress->staged == 0)
+	/* Down, it has nothing staged, and nobody to tell. */
+	if (!egress->up || (pfc_paused_peer(pfc) == 0 && egress->staged == 0))
 		return false;
 	egress->pending = false;
 	*due_ps = pfc_released_ps(pfc, egress->paused & egress->staged, now_ps);

@@ -101,6 +101,8 @@ static void obey(struct worker *worker, uint16_t port, const struct pfc_frame *f
 	struct egress_port *egress = &worker->leaf->egress[port];
 	const struct port_table *table = &worker->snapshot->port[port];
 
+	/* Pauses that are over, and that nothing waited for, end here: this one is another. */
+	pfc_release(worker, port, now_ps);
 	for (uint32_t rest = frame->enabled; rest != 0; rest &= rest - 1) {
 		uint32_t p = (uint32_t)__builtin_ctz(rest);
 
@@ -117,7 +119,8 @@ static void obey(struct worker *worker, uint16_t port, const struct pfc_frame *f
 				   now_ps);
 	}
 	egress->paused = pfc_paused(pfc);
-	if (((egress->active | egress->staged) & ~egress->paused) != 0)
+	/* Even if all stay paused: it may be for less time than the port's timer was armed for. */
+	if ((egress->active | egress->staged) != 0)
 		wake(worker, port);
 }
 
