@@ -197,6 +197,23 @@ static int fill_interfaces(struct snapshot *snapshot, const struct config *confi
 	return 0;
 }
 
+static struct watchdog_table watchdog_of(const struct config_watchdog *watchdog)
+{
+	static const uint8_t action_of[] = {
+		[CONFIG_WATCHDOG_ALERT] = WATCHDOG_ALERT,
+		[CONFIG_WATCHDOG_DROP] = WATCHDOG_DROP,
+		[CONFIG_WATCHDOG_FORWARD] = WATCHDOG_FORWARD,
+		[CONFIG_WATCHDOG_OFF] = WATCHDOG_OFF,
+	};
+
+	return (struct watchdog_table){
+		.action = action_of[watchdog->action],
+		.detect_ps = watchdog->detect_ps,
+		.restore_ps = watchdog->restore_ps,
+		.poll_ps = watchdog->poll_ps,
+	};
+}
+
 struct snapshot *apply_snapshot(const struct config *config, const struct apply_state *state,
 				struct fib *fib, bool fib_filled)
 {
@@ -208,6 +225,7 @@ struct snapshot *apply_snapshot(const struct config *config, const struct apply_
 	snapshot->port_count = config->port_count;
 	snapshot->fdb_age_ps = FDB_AGE_PS;
 	snapshot->hash_seed = state->hash_seed;
+	snapshot->watchdog = watchdog_of(&config->watchdog);
 	snapshot->fib[0] = fib;
 	memcpy(snapshot->router_mac, config->leaf.router_mac, sizeof(snapshot->router_mac));
 	snapshot->port = apply_allocate(config->port_count + 1u, sizeof(*snapshot->port));

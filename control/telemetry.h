@@ -7,6 +7,11 @@
  *	/roceleaf/info         one row: version, uptime, reloads, packet buffers
  *	/roceleaf/ports        state and counters of each port, the CPU's last
  *	/roceleaf/queues       the eight queues of each port
+ *	/roceleaf/buffers      occupancy and thresholds of each lossless (port, priority)
+ *	/roceleaf/pool         one row: what all of these share
+ *	/roceleaf/pfc          pauses of each (port, priority), both ways
+ *	/roceleaf/pfc_ports    PFC frames of each port, and other MAC control
+ *	/roceleaf/ecn          thresholds and marks of queues that mark or drop early
  *	/roceleaf/classes      the traffic classes of the config in force
  *	/roceleaf/fdb          what the bridge has learned
  *	/roceleaf/routes       connected and static routes, a row per next hop
@@ -26,7 +31,9 @@
  *	counters	the columns that only grow, with `units` beside them
  *	flags		the columns that mean yes (1) or no (0)
  *	...		every other array is a column, with one element a row
- * Names of counters and reasons are those of dataplane/counters.h and dataplane/drop.h.
+ * Names of counters and reasons are those of dataplane/counters.h, pfc.h and drop.h. Of a port's
+ * rx_packets and rx_bytes, MAC control frames are taken off: they are `consumed`, and not data. Times
+ * that pfc.h has in ps are in ns.
  *
  * Limits of DPDK 22.11 that shape this: an answer has at most 16 KiB (hence pages: rows stop before
  * it is full), an array at most 512 elements, a string at most 127 bytes of ASCII (longer texts are cut,

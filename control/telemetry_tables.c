@@ -22,7 +22,7 @@ const char *telemetry_port_name(const struct config *config, uint16_t port)
 	return port < config->port_count ? config->ports[port].name : "-";
 }
 
-static const struct config_class *class_of(const struct config *config, uint8_t priority)
+const struct config_class *telemetry_class_of(const struct config *config, uint8_t priority)
 {
 	for (uint8_t i = 0; i < config->class_count; i++)
 		if (config->classes[i].priority == priority)
@@ -206,6 +206,9 @@ uint64_t telemetry_ports(struct telemetry_page *page, struct daemon *daemon, uin
 		struct port_totals totals;
 
 		leaf_port_totals(daemon_leaf(daemon), (uint16_t)port, &totals);
+		/* MAC control frames aren't data. */
+		totals.rx_packets -= totals.consumed;
+		totals.rx_bytes -= totals.consumed_bytes;
 		telemetry_page_text(page, telemetry_port_name(config, (uint16_t)port));
 		if (port < count) {
 			(void)daemon_port(daemon, (uint16_t)port, &state);
@@ -241,7 +244,7 @@ uint64_t telemetry_queues(struct telemetry_page *page, struct daemon *daemon, ui
 	for (queue = cursor; queue < count && telemetry_page_row(page); queue++) {
 		uint16_t port = (uint16_t)(queue / PRIORITY_COUNT);
 		uint8_t priority = (uint8_t)(queue % PRIORITY_COUNT);
-		const struct config_class *class = class_of(config, priority);
+		const struct config_class *class = telemetry_class_of(config, priority);
 		struct queue_totals totals;
 
 		leaf_queue_totals(daemon_leaf(daemon), port, priority, &totals);

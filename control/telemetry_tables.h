@@ -28,6 +28,13 @@ telemetry_table_fn telemetry_classes;
 telemetry_table_fn telemetry_workers;
 telemetry_table_fn telemetry_events;
 
+/* telemetry_pauses.c */
+telemetry_table_fn telemetry_buffers;
+telemetry_table_fn telemetry_pool;
+telemetry_table_fn telemetry_pfc;
+telemetry_table_fn telemetry_pfc_ports;
+telemetry_table_fn telemetry_ecn;
+
 /* telemetry_losses.c */
 telemetry_table_fn telemetry_drops;
 telemetry_table_fn telemetry_reasons;
@@ -55,6 +62,9 @@ telemetry_table_fn telemetry_interfaces;
 
 /** Write a MAC address as 02:00:00:00:10:01. */
 void telemetry_mac_text(const uint8_t mac[6], char text[TELEMETRY_MAC_BYTES]);
+
+/** The class that has a priority, or NULL. Valid while locked. */
+const struct config_class *telemetry_class_of(const struct config *config, uint8_t priority);
 
 /** Name of a port by its index, "cpu" for the CPU's, "-" for PORT_NONE. Valid while locked. */
 const char *telemetry_port_name(const struct config *config, uint16_t port);

@@ -28,7 +28,8 @@
 	X(consumed, "packets", "frames meant for the leaf itself (MAC control)") \
 	X(copied, "packets", "copies made to flood frames received here")        \
 	X(flooded, "packets", "frames received here that were flooded")          \
-	X(tx_retries, "bursts", "bursts of which the device took only a part")
+	X(tx_retries, "bursts", "bursts of which the device took only a part")   \
+	X(consumed_bytes, "bytes", "bytes of frames meant for the leaf itself")
 
 /* X(field, unit, help): per priority and port */
 #define QUEUE_COUNTERS(X)                                                        \

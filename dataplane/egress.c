@@ -61,6 +61,12 @@ static void shaper_configure(struct egress_port *egress, uint32_t priority, uint
 		egress->held |= (uint8_t)(1u << priority);
 }
 
+void egress_admit_queue(struct worker *worker, uint16_t port, uint32_t priority)
+{
+	leaf_queue(worker->leaf, port, priority)->bytes_max =
+		mark_row(worker, port, priority)->wred_min_bytes;
+}
+
 void egress_configure(struct worker *worker, uint16_t port, const struct snapshot *snapshot,
 		      uint64_t now_ps)
 {
@@ -97,7 +103,7 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 		queue->quantum_bytes = class->strict               ? 0
 				       : class->quantum_bytes != 0 ? class->quantum_bytes
 								   : SCHEDULE_QUANTUM_BYTES;
-		queue->bytes_max = mark_row(worker, port, p)->wred_min_bytes;
+		egress_admit_queue(worker, port, p);
 		queue->mark_bytes = mark_row(worker, port, p)->ecn_min_bytes;
 		if (class->strict)
 			queue->deficit_bytes = 0;
@@ -164,7 +170,7 @@ static void charge_again(struct worker *worker, struct rte_mbuf *packet)
 		port_bits_set(&worker->dirty, packet->port);
 }
 
-static void flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
+void egress_flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
 			enum drop_reason reason)
 {
 	struct egress_port *egress = &worker->leaf->egress[port];
@@ -187,6 +193,8 @@ static void flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
 		queue_read_end(queue, &reader, 0);
 	}
 	queue->deficit_bytes = 0;
+	egress->active &= (uint8_t) ~(1u << priority);
+	egress->staged &= (uint8_t) ~(1u << priority);
 }
 
 void egress_flush(struct worker *worker, uint16_t port, enum drop_reason reason)
@@ -194,9 +202,7 @@ void egress_flush(struct worker *worker, uint16_t port, enum drop_reason reason)
 	struct egress_port *egress = &worker->leaf->egress[port];
 
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
-		flush_queue(worker, port, p, reason);
-	egress->active = 0;
-	egress->staged = 0;
+		egress_flush_queue(worker, port, p, reason);
 	egress->waited = 0;
 	egress->pending = false;
 	port_timers_disarm(&worker->timers, port);

@@ -59,16 +59,18 @@ struct egress_port {
 	uint64_t free_ps;               /* when the wire has sent all that was handed over */
 	uint64_t run_ahead_ps;
 	uint64_t catch_up_ps;
-	uint8_t active;  /* bit p: queue p is not empty */
-	uint8_t strict;  /* bit p: strict priority */
-	uint8_t shaped;  /* bit p: has a shaper */
-	uint8_t held;    /* bit p: its shaper is not free yet */
-	uint8_t current; /* DWRR queue being served */
-	uint8_t staged;  /* bit p: staging.count[p] != 0 */
-	bool pending;    /* will be run anyway: in tx_ready, or its timer waits for the wire */
-	bool up;         /* down: its queues' bytes_max is 0 */
-	uint8_t waited;  /* bit p: queue p was not empty at the end of the last run */
-	uint8_t paused;  /* bit p: its peer has paused queue p (pfc.h) */
+	uint8_t active;   /* bit p: queue p is not empty */
+	uint8_t strict;   /* bit p: strict priority */
+	uint8_t shaped;   /* bit p: has a shaper */
+	uint8_t held;     /* bit p: its shaper is not free yet */
+	uint8_t current;  /* DWRR queue being served */
+	uint8_t staged;   /* bit p: staging.count[p] != 0 */
+	bool pending;     /* will be run anyway: in tx_ready, or its timer waits for the wire */
+	bool up;          /* down: its queues' bytes_max is 0 */
+	uint8_t waited;   /* bit p: queue p was not empty at the end of the last run */
+	uint8_t paused;   /* bit p: its peer has paused queue p (pfc.h) */
+	uint8_t dropping; /* bit p: its watchdog drops what comes for queue p (storm.h) */
+	uint8_t ignoring; /* bit p: pauses of queue p are ignored (storm.h) */
 	/* Line 1: every transmission, written only at odd rates. */
 	alignas(64) struct wire_rate rate;
 	uint32_t overhead_bytes; /* of a frame on the wire */
@@ -99,6 +101,13 @@ void egress_refresh(struct egress_port *egress, uint64_t now_ps);
 
 /** Drop everything queued and staged on a port, counted under reason. Cold. */
 void egress_flush(struct worker *worker, uint16_t port, enum drop_reason reason);
+
+/** The same for one queue. Cold. */
+void egress_flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
+			enum drop_reason reason);
+
+/** Let a queue take packets again, as the snapshot says. Cold. */
+void egress_admit_queue(struct worker *worker, uint16_t port, uint32_t priority);
 
 /** Packets in staging of a port. */
 uint32_t egress_staged_packets(const struct egress_port *egress);

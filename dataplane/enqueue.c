@@ -46,6 +46,8 @@ void enqueue_closer(struct worker *worker, struct rte_mbuf *packet, uint16_t egr
 
 	if (!worker->leaf->egress[egress].up)
 		reason = DROP_LINK_DOWN;
+	else if ((worker->leaf->egress[egress].dropping >> priority & 1) != 0)
+		reason = DROP_WATCHDOG;
 	else if (depth > worker->queue_limit[priority])
 		reason = DROP_QUEUE_FULL;
 	else if (dropped_early(worker, packet, egress, depth))

@@ -50,7 +50,10 @@ static inline void parse(struct worker *worker, struct burst *burst)
 
 void burst_consume(struct worker *worker, struct burst *burst, uint32_t i)
 {
-	counter_add(&worker->port_counters[burst->port].consumed, 1);
+	struct port_counters *counters = &worker->port_counters[burst->port];
+
+	counter_add(&counters->consumed, 1);
+	counter_add(&counters->consumed_bytes, burst->parsed[i].length);
 	rte_pktmbuf_free(burst->packet[i]);
 }
 

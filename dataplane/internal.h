@@ -27,6 +27,9 @@
 #include "dataplane/snapshot.h"
 #include "dataplane/worker.h"
 
+/* When no port is watched; like any stored time less than a day. */
+#define STORM_IDLE_PS (3600 * PS_PER_S)
+
 struct leaf {
 	_Atomic(const struct snapshot *) snapshot;
 	uint16_t port_count; /* real ports */
@@ -76,6 +79,8 @@ struct worker {
 	struct port_bits dirty;                        /* ports with pairs that have changed */
 	struct port_bits active; /* ports with pairs above their reserve, or paused */
 	struct mark_random random;
+	struct port_bits watched; /* ports whose peers pause (storm.h) */
+	uint64_t storm_ps;        /* when to look at them */
 	struct policer flood_policer;
 	struct policer punt_policer[PUNT_COUNT];
 	_Atomic uint64_t polls, rx_packets, tx_packets;

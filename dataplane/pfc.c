@@ -6,6 +6,7 @@
 #include "dataplane/forward.h"
 #include "dataplane/internal.h"
 #include "dataplane/pfc_frame.h"
+#include "dataplane/storm.h"
 
 #define QUANTA_MAX 65535
 
@@ -94,11 +95,20 @@ static void start_queue(struct pfc_port *pfc, uint32_t priority, uint64_t now_ps
 	change_end(pfc);
 }
 
+void pfc_obeyed(struct worker *worker, uint16_t port)
+{
+	struct egress_port *egress = &worker->leaf->egress[port];
+
+	egress->paused = pfc_paused(&worker->leaf->pfc[port]) & (uint8_t)~egress->ignoring;
+	/* Even if all stay paused: it may be for less time than the port's timer was armed for. */
+	if ((egress->active | egress->staged) != 0)
+		wake(worker, port);
+}
+
 static void obey(struct worker *worker, uint16_t port, const struct pfc_frame *frame,
 		 uint64_t now_ps)
 {
 	struct pfc_port *pfc = &worker->leaf->pfc[port];
-	struct egress_port *egress = &worker->leaf->egress[port];
 	const struct port_table *table = &worker->snapshot->port[port];
 
 	/* Pauses that are over, and that nothing waited for, end here: this one is another. */
@@ -118,10 +128,9 @@ static void obey(struct worker *worker, uint16_t port, const struct pfc_frame *f
 				   now_ps + pfc_quanta_ps(frame->quanta[p], table->rate_bps),
 				   now_ps);
 	}
-	egress->paused = pfc_paused(pfc);
-	/* Even if all stay paused: it may be for less time than the port's timer was armed for. */
-	if ((egress->active | egress->staged) != 0)
-		wake(worker, port);
+	if (pfc_paused(pfc) != 0)
+		storm_watch(worker, port, now_ps);
+	pfc_obeyed(worker, port);
 }
 
 void pfc_receive(struct worker *worker, struct burst *burst, uint32_t i)
@@ -220,7 +229,8 @@ void pfc_release(struct worker *worker, uint16_t port, uint64_t now_ps)
 		if (!time_after(pfc_until_ps(pfc, p), now_ps))
 			start_queue(pfc, p, pfc_until_ps(pfc, p));
 	}
-	worker->leaf->egress[port].paused = pfc_paused(pfc);
+	worker->leaf->egress[port].paused =
+		pfc_paused(pfc) & (uint8_t)~worker->leaf->egress[port].ignoring;
 }
 
 uint64_t pfc_released_ps(const struct pfc_port *pfc, uint8_t paused, uint64_t now_ps)
@@ -242,6 +252,7 @@ void pfc_configure(struct worker *worker, uint16_t port, uint64_t now_ps)
 
 	for (uint32_t rest = pfc_paused(pfc) & (uint32_t)~honoured; rest != 0; rest &= rest - 1)
 		start_queue(pfc, (uint32_t)__builtin_ctz(rest), now_ps);
+	storm_forget(worker, port, now_ps);
 	egress->paused = pfc_paused(pfc);
 	pfc->pause_ps = table->rate_bps >= RATE_BPS_MIN ? pfc_quanta_ps(QUANTA_MAX, table->rate_bps)
 							: PS_PER_S;

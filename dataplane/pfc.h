@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/pfc_watchdog.h"
 #include "dataplane/units.h"
 
 struct burst;
@@ -34,6 +35,8 @@ struct worker;
 	X(tx_xon, "frames", "frames sent that let the peer go")                                 \
 	X(rx_pauses, "pauses", "times that the peer paused this queue, from running to paused") \
 	X(tx_pauses, "pauses", "times that we paused the peer, from running to paused")         \
+	X(storms, "storms", "times that the watchdog found this queue held without end")        \
+	X(restored, "storms", "of those, the ones that are over")                               \
 	X(rx_paused_ps, "ps", "time that this queue was paused, up to its last end")            \
 	X(tx_paused_ps, "ps", "time that the peer was paused, up to its last end")
 
@@ -66,6 +69,7 @@ struct pfc_port {
 	_Atomic uint64_t until_ps[PRIORITY_COUNT];
 	_Atomic uint64_t rx_since_ps[PRIORITY_COUNT];
 	_Atomic uint64_t tx_since_ps[PRIORITY_COUNT];
+	struct pfc_watchdog watchdog[PRIORITY_COUNT];
 	struct pfc_counters count[PRIORITY_COUNT];
 	struct pfc_port_counters port_count;
 };
@@ -102,6 +106,9 @@ bool pfc_send(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *d
 
 /** Let queues go whose pause is over. */
 void pfc_release(struct worker *worker, uint16_t port, uint64_t now_ps);
+
+/** Which queues rest: those that the peer has paused, but for those whose pauses are ignored. */
+void pfc_obeyed(struct worker *worker, uint16_t port);
 
 /** When the first of these paused queues may go. */
 uint64_t pfc_released_ps(const struct pfc_port *pfc, uint8_t paused, uint64_t now_ps);

@@ -159,6 +159,14 @@ struct buffer_table {
 	struct mark_table *mark;  /* [priority][ports] */
 };
 
+enum watchdog_action { WATCHDOG_OFF, WATCHDOG_ALERT, WATCHDOG_DROP, WATCHDOG_FORWARD };
+
+/* Against pause storms (storm.h). */
+struct watchdog_table {
+	uint8_t action; /* enum watchdog_action */
+	uint64_t detect_ps, restore_ps, poll_ps;
+};
+
 struct snapshot {
 	uint64_t generation; /* counts publications */
 
@@ -192,6 +200,7 @@ struct snapshot {
 	uint64_t hash_seed;      /* ECMP; differs between tiers, so that they don't polarise */
 
 	struct buffer_table buffer;
+	struct watchdog_table watchdog;
 };
 
 /** Slot where a search for this neighbour starts. */

@@ -2,6 +2,7 @@
 #include "dataplane/worker.h"
 
 #include "dataplane/internal.h"
+#include "dataplane/storm.h"
 
 /* Flooded frames per second and worker; each may become as many copies as its VLAN has ports. */
 #define FLOOD_RATE_PPS 100000
@@ -32,6 +33,7 @@ static __rte_noinline void start(struct worker *worker, uint64_t now_ps)
 			worker->leaf->egress[port].shaper[p].free_ps = now_ps;
 	}
 	worker->sweep_ps = now_ps;
+	worker->storm_ps = now_ps + STORM_IDLE_PS;
 	worker->started = true;
 }
 
@@ -180,7 +182,12 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 
 	if (unlikely(!time_after(worker->sweep_ps, now_ps)))
 		sweep(worker, now_ps);
-	due_ps = worker->sweep_ps;
+	if (unlikely(!time_after(worker->storm_ps, now_ps))) {
+		storm_sweep(worker, now_ps);
+		buffer_evaluate(worker, now_ps); /* what was dropped waits no more */
+		more |= !port_bits_empty(&worker->tx_ready);
+	}
+	due_ps = time_min(worker->sweep_ps, worker->storm_ps);
 	rte_rcu_qsbr_quiescent(leaf->qsbr, worker->id);
 	if (more)
 		return now_ps;

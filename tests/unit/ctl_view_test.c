@@ -24,10 +24,9 @@ static struct reply read_page(const char *text)
 }
 
 /* The table as text; free() it. */
-static char *shown(const char *name, const struct view_source *source, char *const *ports,
-		   size_t port_count, size_t *omitted)
+static char *laid_out(const struct view *view, const struct view_source *source, char *const *ports,
+		      size_t port_count, size_t *omitted)
 {
-	const struct view *view = view_find(name);
 	struct table *table;
 	char *text = NULL;
 	size_t size = 0;
@@ -40,6 +39,12 @@ static char *shown(const char *name, const struct view_source *source, char *con
 	fclose(out);
 	table_free(table);
 	return text;
+}
+
+static char *shown(const char *name, const struct view_source *source, char *const *ports,
+		   size_t port_count, size_t *omitted)
+{
+	return laid_out(view_find(name), source, ports, port_count, omitted);
 }
 
 #define ROWS(packets, bytes, drops)                                                       \
@@ -156,6 +161,101 @@ Test(ctl_view, a_prefix_stands_once_before_all_its_next_hops)
 	reply_free(&reply);
 }
 
+Test(ctl_view, buffers_say_who_is_paused_and_why)
+{
+	struct reply reply = read_page(
+		"{\"instance\":9,\"time_ns\":1,\"next\":0,\"keys\":[\"port\",\"priority\"],"
+		"\"counters\":[],\"units\":[],\"flags\":[],\"port\":[\"h1\",\"h2\",\"h3\"],"
+		"\"priority\":[3,3,3],\"class\":[\"roce\",\"roce\",\"roce\"],"
+		"\"state\":[\"running\",\"paused\",\"running\"],"
+		"\"reason\":[\"-\",\"guard\",\"-\"],\"used_bytes\":[0,0,0],"
+		"\"peak_bytes\":[4158,0,0],\"xoff_bytes\":[9000,9000,9000],"
+		"\"xon_bytes\":[5000,5000,5000],\"headroom_used_bytes\":[0,0,0],"
+		"\"headroom_peak_bytes\":[70,0,0],\"headroom_bytes\":[81000,81000,81000]}");
+	struct view_source source = {.reply = &reply};
+	size_t omitted;
+	char *text = shown("buffers", &source, NULL, 0, &omitted);
+
+	/* One that is paused is shown though nothing was ever in it. */
+	cr_expect_str_eq(text,
+			 "Port  Class  State           Used bytes  Peak  Xoff   Xon  Headroom "
+			 "used  Peak  Headroom\n"
+			 "h1    roce   running                  0  4158  9000  5000"
+			 "              0    70     81000\n"
+			 "h2    roce   paused (guard)           0     0  9000  5000"
+			 "              0     0     81000\n");
+	cr_expect_eq(omitted, 1);
+	free(text);
+	reply_free(&reply);
+}
+
+#define PFC(time_ns, frames, paused, xoff)                                                         \
+	"{\"instance\":9,\"time_ns\":" #time_ns ",\"next\":0,\"keys\":[\"port\",\"priority\"],"    \
+	"\"counters\":[\"rx_frames\",\"rx_paused_ns\",\"tx_xoff\",\"tx_paused_ns\",\"rx_pauses\"," \
+	"\"tx_xon\",\"tx_pauses\"],"                                                               \
+	"\"units\":[\"frames\",\"ns\",\"frames\",\"ns\",\"pauses\",\"frames\",\"pauses\"],"        \
+	"\"flags\":[\"rx_paused\",\"tx_paused\"],\"port\":[\"h1\",\"h1\"],\"priority\":[0,3],"     \
+	"\"class\":[\"rest\",\"roce\"],\"rx_paused\":[0,1],\"tx_paused\":[0,1],"                   \
+	"\"rx_frames\":[0," #frames "],\"rx_pauses\":[0,2],\"rx_paused_ns\":[0," #paused           \
+	"],\"tx_xoff\":[0," #xoff "],\"tx_xon\":[0,1],\"tx_pauses\":[0,1],\"tx_paused_ns\":[0,0]}"
+
+Test(ctl_view, pauses_are_frames_transitions_and_time)
+{
+	struct reply before = read_page(PFC(1000000000, 10, 1500000, 4));
+	struct reply now = read_page(PFC(3000000000, 30, 501500000, 4));
+	struct view_source source = {.reply = &before};
+	size_t omitted;
+	char *text = shown("pfc", &source, NULL, 0, &omitted);
+
+	cr_expect_str_eq(text,
+			 "Port  Priority  Class  Now        RX frames  RX pauses  RX paused ms"
+			 "  TX xoff  TX xon  TX pauses  TX paused ms  Storms\n"
+			 "h1           3  roce   both wait         10          2         1.500"
+			 "        4       1          1         0.000       0\n");
+	cr_expect_eq(omitted, 1, "priority 0 has seen nothing");
+	free(text);
+	/* In 2 s: 20 frames, and 500 ms of pause. */
+	source = (struct view_source){.reply = &now, .before = &before};
+	text = shown("pfc", &source, NULL, 0, &omitted);
+	cr_expect_str_eq(text,
+			 "Port  Priority  Class  Now        RX frame/s  RX pause/s  RX paused %"
+			 "  TX xoff/s  TX xon/s  TX pause/s  TX paused %  Storms\n"
+			 "h1           3  roce   both wait        10.0           0         25.0"
+			 "          0         0           0          0.0       0\n");
+	free(text);
+	reply_free(&before);
+	reply_free(&now);
+}
+
+Test(ctl_view, marks_are_shown_as_a_share_of_what_was_sent)
+{
+	struct reply reply = read_page(
+		"{\"instance\":9,\"time_ns\":1,\"next\":0,\"keys\":[\"port\",\"priority\"],"
+		"\"counters\":[\"tx_packets\",\"ecn_marked\",\"ecn_unmarked\",\"wred_packets\"],"
+		"\"units\":[\"packets\",\"packets\",\"packets\",\"packets\"],"
+		"\"flags\":[\"ecn\",\"wred\"],\"port\":[\"h1\",\"h1\",\"h2\"],"
+		"\"priority\":[3,0,3],\"class\":[\"roce\",\"rest\",\"roce\"],\"ecn\":[1,0,1],"
+		"\"wred\":[0,1,0],\"kmin_bytes\":[100000,0,1],\"kmax_bytes\":[400000,0,2],"
+		"\"pmax_ppm\":[12500,0,1],\"wred_min_bytes\":[0,30,0],\"wred_max_bytes\":[0,40,0],"
+		"\"tx_packets\":[800,10,0],\"ecn_marked\":[200,0,0],\"ecn_unmarked\":[7,0,0],"
+		"\"wred_packets\":[0,5,0],\"depth_bytes\":[9,0,0],\"depth_bytes_max\":[99,1,0]}");
+	struct view_source source = {.reply = &reply};
+	size_t omitted;
+	char *text = shown("ecn", &source, NULL, 0, &omitted);
+
+	/* 200 of 800; a queue without marking has no thresholds. */
+	cr_expect_str_eq(
+		text, "Port  Class  Kmin bytes  Kmax bytes  Pmax %  Marked  Marked %  Not ECT"
+		      "  WRED drops  Depth bytes  Deepest bytes  TX packets  WRED min  WRED max\n"
+		      "h1    roce       100000      400000    1.25     200      25.0        7"
+		      "           0            9             99         800         -         -\n"
+		      "h1    rest            -           -       -       0       0.0        0"
+		      "           5            0              1          10        30        40\n");
+	cr_expect_eq(omitted, 1);
+	free(text);
+	reply_free(&reply);
+}
+
 Test(ctl_view, every_view_survives_a_reply_without_its_columns)
 {
 	struct reply reply = read_page("{\"instance\":9,\"time_ns\":5,\"next\":0,\"x\":[1,2]}");
@@ -170,6 +270,11 @@ Test(ctl_view, every_view_survives_a_reply_without_its_columns)
 		free(shown(views[i].name, &source, NULL, 0, &omitted));
 		cr_expect_not_null(views[i].help);
 		cr_expect(views[i].hides == NULL || views[i].hidden != NULL);
+		if (views[i].beside == NULL)
+			continue;
+		free(laid_out(views[i].beside, &source, NULL, 0, &omitted));
+		source.before = NULL;
+		free(laid_out(views[i].beside, &source, NULL, 0, &omitted));
 	}
 	reply_free(&reply);
 	reply_free(&before);

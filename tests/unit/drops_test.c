@@ -6,6 +6,7 @@
 
 #include <rte_mbuf.h>
 
+#include "dataplane/pfc_frame.h"
 #include "tests/unit/leaf_fixture.h"
 
 #define HOST      UINT64_C(0x02000000aa01)
@@ -231,6 +232,32 @@ static void provoke_guard(void)
 		send_in(ROUTED, &frame);
 }
 
+/* A peer that pauses for ever. */
+static void provoke_watchdog(void)
+{
+	struct snapshot *snapshot = snapshot_copy(f.snapshot);
+	struct frame frame = ipv4(0x0a000001, 0x0a010001), pause = {.size = PFC_FRAME_BYTES};
+	const struct pfc_frame pfc = {.enabled = 1 << 3, .quanta = {[3] = 65535}};
+	uint8_t mac[6];
+
+	frame.byte[15] = 26 << 2; /* lossless */
+	frame_checksum_set(&frame, 14);
+	snapshot->port[UPLINK].pfc = PORT_PFC_HONOUR;
+	snapshot->watchdog = (struct watchdog_table){
+		.action = WATCHDOG_DROP,
+		.detect_ps = 100 * PS_PER_MS,
+		.restore_ps = 100 * PS_PER_MS,
+		.poll_ps = 100 * PS_PER_MS,
+	};
+	fixture_publish(&f, snapshot);
+	mac_store(mac, OTHER);
+	(void)pfc_frame_write(pause.byte, mac, &pfc);
+	send_in(UPLINK, &pause);
+	send_in(ROUTED, &frame);
+	/* 65535 quanta of a port of 1 Mb/s last 33 s. */
+	fixture_run_until(&f, f.now_ps + 300 * PS_PER_MS);
+}
+
 /* A peer that doesn't obey: one frame in reserve, the one that crosses xoff, one in headroom. */
 static void provoke_headroom(void)
 {
@@ -287,6 +314,9 @@ static void provoke(enum drop_reason reason)
 		break;
 	case DROP_GUARD:
 		provoke_guard();
+		break;
+	case DROP_WATCHDOG:
+		provoke_watchdog();
 		break;
 	case DROP_HEADROOM:
 		provoke_headroom();

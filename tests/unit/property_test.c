@@ -112,6 +112,12 @@ static void random_buffer(struct snapshot *snapshot)
 	buffer->headroom_pool_bytes = chance(3) ? pick(100000) : 0;
 	buffer->packets_max = chance(3) ? 50 + pick(500) : FIXTURE_PACKETS;
 	buffer->guard_packets = chance(2) ? 0 : pick(buffer->packets_max);
+	snapshot->watchdog = (struct watchdog_table){
+		.action = (uint8_t)pick(4),
+		.detect_ps = (1 + pick(100)) * PS_PER_US,
+		.restore_ps = (1 + pick(100)) * PS_PER_US,
+		.poll_ps = (1 + pick(50)) * PS_PER_US,
+	};
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
 		buffer->class[p].alpha_q8 = 1u << pick(16);
 		buffer->class[p].xon_offset_bytes = pick(10000);

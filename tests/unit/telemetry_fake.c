@@ -28,6 +28,13 @@ void fake_reset(uint16_t ports)
 	fake.snapshot.neighbour = fake.slots;
 	fake.snapshot.neighbour_mask = FAKE_NEIGHBOUR_SLOTS - 1;
 	fake.snapshot.adjacency = fake.adjacencies;
+	fake.snapshot.port_count = ports;
+	fake.snapshot.port = fake.tables;
+	fake.snapshot.buffer.pair = fake.pairs;
+	fake.snapshot.buffer.mark = fake.marks;
+	for (unsigned i = 0; i < PRIORITY_COUNT * PORT_COUNT_MAX; i++)
+		fake.marks[i] = (struct mark_table){.ecn_min_bytes = UINT32_MAX,
+						    .wred_min_bytes = UINT32_MAX};
 	for (unsigned i = 0; i < FAKE_NEIGHBOUR_SLOTS; i++)
 		fake.slots[i].interface = INTERFACE_NONE;
 	fake.now_ps = 1000 * PS_PER_S;
@@ -179,6 +186,8 @@ void leaf_port_totals(const struct leaf *leaf, uint16_t port, struct port_totals
 	(void)leaf;
 	memset(totals, 0, sizeof(*totals));
 	totals->rx_packets = fake.large ? UINT64_MAX : port;
+	totals->consumed = fake.consumed;
+	totals->consumed_bytes = fake.consumed;
 	totals->drop[DROP_TTL] = fake.drop_ttl[port];
 	totals->drop[DROP_NO_ROUTE] = fake.drop_no_route[port];
 }
@@ -189,6 +198,47 @@ void leaf_queue_totals(const struct leaf *leaf, uint16_t port, uint8_t priority,
 	(void)leaf;
 	memset(totals, fake.large ? 0xFF : 0, sizeof(*totals));
 	totals->tx_packets = (uint64_t)port * PRIORITY_COUNT + priority;
+}
+
+void leaf_queue_rare_totals(const struct leaf *leaf, uint16_t port, uint8_t priority,
+			    struct queue_rare_totals *totals)
+{
+	(void)leaf;
+	*totals = (struct queue_rare_totals){.wred_packets = port, .wred_bytes = priority};
+}
+
+void leaf_pfc_totals(const struct leaf *leaf, uint16_t port, uint8_t priority, uint64_t now_ps,
+		     struct pfc_totals *totals)
+{
+	(void)leaf;
+	*totals = (struct pfc_totals){
+		.rx_frames = (uint64_t)port * PRIORITY_COUNT + priority,
+		.rx_paused_ps = now_ps,
+		.rx_paused = priority == 3,
+	};
+}
+
+void leaf_pfc_port_totals(const struct leaf *leaf, uint16_t port, struct pfc_port_totals *totals)
+{
+	(void)leaf;
+	*totals = (struct pfc_port_totals){.rx_bad = port};
+}
+
+void leaf_buffer_totals(const struct leaf *leaf, const struct snapshot *snapshot, uint16_t port,
+			uint8_t priority, struct buffer_totals *totals)
+{
+	(void)leaf;
+	(void)snapshot;
+	*totals = (struct buffer_totals){
+		.occupancy_bytes = port, .peak_bytes = priority, .reasons = fake.reasons};
+}
+
+void leaf_buffer_pool_totals(const struct leaf *leaf, const struct snapshot *snapshot,
+			     struct buffer_pool_totals *totals)
+{
+	(void)leaf;
+	(void)snapshot;
+	*totals = (struct buffer_pool_totals){.shared_used_bytes = 11, .guarded = true};
 }
 
 struct fdb *leaf_fdb(struct leaf *leaf)

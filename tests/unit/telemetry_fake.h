@@ -17,6 +17,11 @@ extern struct fake {
 	struct snapshot snapshot;
 	struct neighbour slots[FAKE_NEIGHBOUR_SLOTS];
 	struct adjacency adjacencies[1];
+	struct port_table tables[PORT_COUNT_MAX];
+	struct buffer_pair pairs[PRIORITY_COUNT * PORT_COUNT_MAX];
+	struct mark_table marks[PRIORITY_COUNT * PORT_COUNT_MAX];
+	uint8_t reasons;   /* of every pair */
+	uint64_t consumed; /* packets, and bytes, of every port */
 	int locked;
 	uint64_t now_ps;
 	bool large; /* counters at their largest */

@@ -12,6 +12,8 @@
 #include <rte_eal.h>
 
 #include "control/telemetry.h"
+#include "dataplane/buffer.h"
+#include "dataplane/buffer.h"
 #include "tests/unit/telemetry_fake.h"
 #include "tools/ctl/client.h"
 
@@ -397,14 +399,122 @@ Test(telemetry, interfaces_show_as_many_addresses_as_fit)
 	reply_free(&reply);
 }
 
+Test(telemetry, buffers_are_those_of_lossless_classes)
+{
+	struct reply reply;
+
+	fake.config.class_count = 1;
+	fake.config.classes[0].priority = 3;
+	strcpy(fake.config.classes[0].name, "roce");
+	fake.snapshot.lossless_mask = 1 << 3;
+	fake.snapshot.port[1].pfc = PORT_PFC_SEND;
+	/* [priority][ports], the CPU's port is the fifth. */
+	fake.snapshot.buffer.pair[3 * 5 + 2] =
+		(struct buffer_pair){.reserved_bytes = 8000, .headroom_bytes = 50000};
+	fake.reasons = PAUSE_BUFFER | PAUSE_GUARD;
+	reply = ask("/roceleaf/buffers");
+	cr_assert_eq(reply.rows, 4);
+	for (size_t row = 0; row < 4; row++) {
+		cr_expect_eq(reply_number(&reply, "priority", row), 3);
+		cr_expect_eq(reply_number(&reply, "used_bytes", row), row);
+		cr_expect_str_eq(reply_text(&reply, "class", row), "roce");
+		cr_expect_str_eq(reply_text(&reply, "reason", row), "buffer+guard");
+		/* Who sends no PFC doesn't pause its peer. */
+		cr_expect_str_eq(reply_text(&reply, "state", row), row == 1 ? "paused" : "untold");
+		cr_expect_eq(reply_number(&reply, "headroom_bytes", row), row == 2 ? 50000 : 0);
+		cr_expect_eq(reply_number(&reply, "reserved_bytes", row), row == 2 ? 8000 : 0);
+	}
+	reply_free(&reply);
+
+	fake.snapshot.buffer.packets_max = 1000;
+	reply = ask("/roceleaf/pool");
+	cr_assert_eq(reply.rows, 1);
+	cr_expect_eq(reply_number(&reply, "shared_used_bytes", 0), 11);
+	cr_expect_eq(reply_number(&reply, "packets_max", 0), 1000);
+	cr_expect_eq(reply_number(&reply, "guarded", 0), 1);
+	reply_free(&reply);
+}
+
+Test(telemetry, pauses_have_every_counter_with_times_in_ns)
+{
+	struct reply reply;
+
+	fake.now_ps = 5000;
+	fake.snapshot.lossless_mask = 1 << 3;
+	reply = ask("/roceleaf/pfc");
+	cr_assert_eq(reply.rows, 4 * PRIORITY_COUNT);
+	for (size_t row = 0; row < reply.rows; row++) {
+		cr_expect_eq(reply_number(&reply, "rx_frames", row), row);
+		cr_expect_eq(reply_number(&reply, "rx_paused_ns", row), 5);
+		cr_expect_eq(reply_number(&reply, "rx_paused", row), row % PRIORITY_COUNT == 3);
+		cr_expect_eq(reply_number(&reply, "lossless", row), row % PRIORITY_COUNT == 3);
+	}
+	cr_expect(has_counter(&reply, "rx_paused_ns", "ns"));
+	cr_expect(has_counter(&reply, "tx_paused_ns", "ns"));
+#define EXPECT_(field, unit, help) \
+	cr_expect(strcmp(unit, "ps") == 0 || has_counter(&reply, #field, unit), #field);
+	PFC_COUNTERS(EXPECT_)
+	reply_free(&reply);
+	reply = ask("/roceleaf/pfc_ports");
+	cr_assert_eq(reply.rows, 4);
+	cr_expect_eq(reply_number(&reply, "rx_bad", 3), 3);
+	PFC_PORT_COUNTERS(EXPECT_)
+#undef EXPECT_
+	reply_free(&reply);
+}
+
+Test(telemetry, queues_that_mark_have_their_thresholds)
+{
+	struct reply reply;
+
+	/* Queue 0 of port 1 has both; queue 3 of port 0 marks: 20 % is 2^32 / 5, rounded down, less one. */
+	fake.marks[3 * 5 + 0] = (struct mark_table){.ecn_min_bytes = 100000,
+						    .ecn_max_bytes = 400000,
+						    .ecn_chance = 858993458,
+						    .wred_min_bytes = UINT32_MAX};
+	fake.marks[0 * 5 + 1] = (struct mark_table){.ecn_min_bytes = 1,
+						    .ecn_max_bytes = 2,
+						    .ecn_chance = UINT32_MAX,
+						    .wred_min_bytes = 3,
+						    .wred_max_bytes = 4,
+						    .wred_chance = 429496728};
+	reply = ask("/roceleaf/ecn");
+	cr_assert_eq(reply.rows, 2);
+	cr_expect_eq(reply_number(&reply, "priority", 0), 3);
+	cr_expect_eq(reply_number(&reply, "kmin_bytes", 0), 100000);
+	cr_expect_eq(reply_number(&reply, "kmax_bytes", 0), 400000);
+	cr_expect_eq(reply_number(&reply, "pmax_ppm", 0), 200000);
+	cr_expect_eq(reply_number(&reply, "wred", 0), 0);
+	cr_expect_eq(reply_number(&reply, "wred_min_bytes", 0), 0);
+	cr_expect_str_eq(reply_text(&reply, "port", 1), "port1");
+	cr_expect_eq(reply_number(&reply, "pmax_ppm", 1), 1000000);
+	cr_expect_eq(reply_number(&reply, "wred_pmax_ppm", 1), 100000);
+	cr_expect_eq(reply_number(&reply, "tx_packets", 1), 8);
+	cr_expect_eq(reply_number(&reply, "wred_packets", 1), 1);
+	reply_free(&reply);
+}
+
+Test(telemetry, frames_of_mac_control_are_no_data)
+{
+	struct reply reply;
+
+	fake.consumed = 2;
+	reply = ask("/roceleaf/ports");
+	/* Three were received by port 3. */
+	cr_expect_eq(reply_number(&reply, "rx_packets", 3), 1);
+	cr_expect_eq(reply_number(&reply, "consumed", 3), 2);
+	reply_free(&reply);
+}
+
 Test(telemetry, cursors_that_nobody_gave_are_harmless)
 {
 	static const char *const cursors[] = {"18446744073709551615", "4294967295",
 					      "281474976710656",      "281474976710911",
 					      "12884901888",          "65535"};
-	static const char *const commands[] = {"ports",   "queues",     "classes",    "fdb",
-					       "routes",  "neighbours", "interfaces", "drops",
-					       "reasons", "workers",    "events",     "info"};
+	static const char *const commands[] = {
+		"ports",      "queues", "classes", "fdb",       "routes", "neighbours",
+		"interfaces", "drops",  "reasons", "workers",   "events", "info",
+		"buffers",    "pool",   "pfc",     "pfc_ports", "ecn"};
 
 	fake.interfaces = 1;
 	fake.fdb_slots = 10;

@@ -23,6 +23,7 @@
 struct look {
 	struct reply reply;
 	struct reply reasons; /* of drops with --all */
+	struct reply beside;  /* of the view's second table */
 	uint64_t cleared_s;   /* 0: no baseline was taken off */
 };
 
@@ -36,6 +37,7 @@ static void look_free(struct look *look)
 {
 	reply_free(&look->reply);
 	reply_free(&look->reasons);
+	reply_free(&look->beside);
 }
 
 static bool wants_reasons(const struct show_options *options)
@@ -83,6 +85,8 @@ static int look_take(const struct show_options *options, struct client *client, 
 	ret = client_fetch(client, options->view->command, &look->reply, error);
 	if (ret == 0 && wants_reasons(options))
 		ret = client_fetch(client, REASONS_COMMAND, &look->reasons, error);
+	if (ret == 0 && options->view->beside != NULL)
+		ret = client_fetch(client, options->view->beside->command, &look->beside, error);
 	if (ret == 0 && reply_join(&look->reply, "text") != 0)
 		ret = ctl_fail(error, ENOMEM, "out of memory");
 	if (ret == 0 && options->view->compare != NULL &&
@@ -95,11 +99,14 @@ static int look_take(const struct show_options *options, struct client *client, 
 
 static void look_subtract(const struct show_options *options, struct look *look)
 {
+	const struct view *beside = options->view->beside;
 	struct baseline baseline;
 
 	if (options->absolute || !options->view->counts)
 		return;
 	baseline_load(&baseline, options->runtime_dir);
+	if (beside != NULL && beside->counts)
+		(void)baseline_apply(&baseline, beside->command, &look->beside);
 	if (baseline_apply(&baseline, options->view->command, &look->reply))
 		look->cleared_s = baseline.cleared_s;
 	baseline_free(&baseline);
@@ -115,19 +122,32 @@ static bool row_is_wanted(const struct show_options *options, const struct reply
 	return options->port_count == 0;
 }
 
+/* Rows of a table, without those of ports that weren't asked for. */
+static json_t *wanted_rows(const struct show_options *options, const struct view *view,
+			   const struct reply *reply)
+{
+	json_t *rows = reply_rows_json(reply);
+
+	for (size_t row = reply->rows; row-- > 0;)
+		if (view->by_port && !row_is_wanted(options, reply, row))
+			json_array_remove(rows, row);
+	return rows;
+}
+
 static int write_json(const struct show_options *options, const struct look *look)
 {
-	json_t *rows = reply_rows_json(&look->reply), *root;
+	const struct view *beside = options->view->beside;
+	json_t *rows = wanted_rows(options, options->view, &look->reply), *root;
 	int ret = 1;
 
-	for (size_t row = look->reply.rows; row-- > 0;)
-		if (!row_is_wanted(options, &look->reply, row))
-			json_array_remove(rows, row);
 	root = json_pack("{s:o, s:I, s:I}", options->view->name, rows, "time_ns",
 			 (json_int_t)look->reply.time_ns, "instance",
 			 (json_int_t)look->reply.instance);
 	if (look->cleared_s != 0)
 		json_object_set_new(root, "cleared_s", json_integer((json_int_t)look->cleared_s));
+	if (beside != NULL)
+		json_object_set_new(root, beside->name,
+				    wanted_rows(options, beside, &look->beside));
 	if (wants_reasons(options))
 		json_object_set_new(root, "reasons", reply_rows_json(&look->reasons));
 	if (root != NULL &&
@@ -181,32 +201,74 @@ static void write_notes(const struct show_options *options, const struct look *l
 	}
 }
 
+/*
+ * The view's second table, if there is anything in it, with the empty line between the two.
+ * @return a text to be freed, and its lines; or NULL without memory
+ */
+static char *beside_text(const struct show_options *options, const struct look *look,
+			 const struct look *before, size_t width, size_t *lines)
+{
+	const struct view *view = options->view, *beside = view->beside;
+	const struct view_source source = {
+		.reply = &look->beside,
+		.before = before == NULL ? NULL : &before->beside,
+		.all = options->all,
+	};
+	size_t omitted, size;
+	struct table *table = view_table(beside, &source, options->ports,
+					 beside->by_port ? options->port_count : 0, &omitted);
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+
+	*lines = 0;
+	if (table != NULL && out != NULL && table_row_count(table) != 0) {
+		*lines = table_row_count(table) + 2;
+		fputs(view->beside_above ? "" : "\n", out);
+		(void)table_write(table, out, screen_has_colour(STDOUT_FILENO), width, 0);
+		fputs(view->beside_above ? "\n" : "", out);
+	}
+	if (out != NULL)
+		fclose(out);
+	table_free(table);
+	return text;
+}
+
 static int write_table(const struct show_options *options, const struct look *look,
 		       const struct look *before, FILE *out, const struct screen *screen)
 {
+	const struct view *view = options->view;
 	const struct view_source source = {
 		.reply = &look->reply,
 		.before = before == NULL ? NULL : &before->reply,
 		.all = options->all,
 	};
-	bool terminal = isatty(STDOUT_FILENO), colour = screen_has_colour(STDOUT_FILENO);
-	size_t omitted, rows = 0, width = 0;
+	bool on_screen = screen != NULL && screen->terminal;
+	size_t omitted, lines = 0, rows = 0, width = on_screen ? screen->width : 0;
 	struct table *table =
-		view_table(options->view, &source, options->ports, options->port_count, &omitted);
-	int ret;
+		view_table(view, &source, options->ports, options->port_count, &omitted);
+	char *beside = NULL;
+	int ret = -ENOMEM;
 
-	if (table == NULL)
-		return -ENOMEM;
+	if (view->beside != NULL)
+		beside = beside_text(options, look, before, width, &lines);
+	if (table == NULL || (view->beside != NULL && beside == NULL))
+		goto out;
 	if (wants_reasons(options))
 		add_reasons(table, look, before != NULL);
-	if (screen != NULL && screen->terminal) {
+	if (on_screen) {
 		/* Above and below: title, header, up to two notes, and the line of the cursor. */
-		width = screen->width;
-		rows = screen->height > 8 ? screen->height - 6 : 2;
+		rows = screen->height > 8 + lines ? screen->height - 6 - lines : 2;
 	}
-	ret = table_write(table, out, colour, width, rows);
-	if (terminal)
-		write_notes(options, look, out, table_row_count(table), omitted, colour);
+	if (beside != NULL && view->beside_above)
+		fputs(beside, out);
+	ret = table_write(table, out, screen_has_colour(STDOUT_FILENO), width, rows);
+	if (beside != NULL && !view->beside_above)
+		fputs(beside, out);
+	if (isatty(STDOUT_FILENO))
+		write_notes(options, look, out, table_row_count(table), omitted,
+			    screen_has_colour(STDOUT_FILENO));
+out:
+	free(beside);
 	table_free(table);
 	return ret;
 }
@@ -319,6 +381,22 @@ int show_run(const struct show_options *options)
 	return ret;
 }
 
+static int remember(const struct view *view, struct client *client, struct baseline *baseline,
+		    struct ctl_error *error)
+{
+	struct reply reply;
+	int ret;
+
+	if (!view->counts)
+		return 0;
+	reply_init(&reply);
+	ret = client_fetch(client, view->command, &reply, error);
+	if (ret == 0 && baseline_add(baseline, view->command, &reply) != 0)
+		ret = ctl_fail(error, ENOMEM, "out of memory");
+	reply_free(&reply);
+	return ret;
+}
+
 int show_clear(const char *runtime_dir)
 {
 	struct ctl_error error;
@@ -330,15 +408,9 @@ int show_clear(const char *runtime_dir)
 		return report(&error);
 	ret = baseline_create(&baseline, (uint64_t)time(NULL));
 	for (size_t i = 0; i < view_count && ret == 0; i++) {
-		struct reply reply;
-
-		if (!views[i].counts)
-			continue;
-		reply_init(&reply);
-		ret = client_fetch(&client, views[i].command, &reply, &error);
-		if (ret == 0 && baseline_add(&baseline, views[i].command, &reply) != 0)
-			ret = ctl_fail(&error, ENOMEM, "out of memory");
-		reply_free(&reply);
+		ret = remember(&views[i], &client, &baseline, &error);
+		if (ret == 0 && views[i].beside != NULL)
+			ret = remember(views[i].beside, &client, &baseline, &error);
 	}
 	if (ret == 0)
 		ret = baseline_save(&baseline, runtime_dir, &error);

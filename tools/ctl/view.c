@@ -163,6 +163,86 @@ static void cell_ns_as_us(CELL_ARGUMENTS)
 		 (double)reply_number(source->reply, column->key, row) / 1000);
 }
 
+static void cell_ns_as_ms(CELL_ARGUMENTS)
+{
+	snprintf(cell->text, sizeof(cell->text), "%.3f",
+		 (double)reply_number(source->reply, column->key, row) / 1000000);
+}
+
+/* The part of the time between two looks in which a counter of ns ran. */
+static void cell_ns_share(CELL_ARGUMENTS)
+{
+	double rate = rate_of(source, column->key, row);
+
+	/* The leaf's clock and ours are read one after the other. */
+	percent(cell, rate > 1e9 ? 1e9 : rate, 1e9);
+}
+
+/* Is a pair paused, and why. */
+static void cell_pair_state(CELL_ARGUMENTS)
+{
+	const char *state = reply_text(source->reply, column->key, row);
+
+	if (strcmp(state, "running") == 0) {
+		snprintf(cell->text, sizeof(cell->text), "%s", state);
+		return;
+	}
+	snprintf(cell->text, sizeof(cell->text), "%s (%s)", state,
+		 reply_text(source->reply, "reason", row));
+	cell->tone = TABLE_BAD;
+}
+
+static void cell_guard(CELL_ARGUMENTS)
+{
+	bool on = reply_number(source->reply, column->key, row) != 0;
+
+	snprintf(cell->text, sizeof(cell->text), "%s", on ? "all paused" : "ok");
+	cell->tone = on ? TABLE_BAD : TABLE_GOOD;
+}
+
+/* Who has to wait now. */
+static void cell_paused(CELL_ARGUMENTS)
+{
+	static const char *const texts[] = {"-", "we wait", "peer waits", "both wait"};
+	unsigned index = (reply_number(source->reply, "rx_paused", row) != 0 ? 1u : 0u) |
+			 (reply_number(source->reply, "tx_paused", row) != 0 ? 2u : 0u);
+
+	(void)column;
+	snprintf(cell->text, sizeof(cell->text), "%s", texts[index]);
+	cell->tone = index != 0 ? TABLE_BAD : TABLE_PLAIN;
+}
+
+/* A threshold of a queue that may have none: `ecn` or `wred` says so. */
+static void cell_threshold(CELL_ARGUMENTS)
+{
+	const char *flag = strncmp(column->key, "wred", 4) == 0 ? "wred" : "ecn";
+
+	if (reply_number(source->reply, flag, row) != 0)
+		cell_count(source, column, row, cell);
+	else
+		snprintf(cell->text, sizeof(cell->text), "-");
+}
+
+static void cell_pmax(CELL_ARGUMENTS)
+{
+	if (reply_number(source->reply, "ecn", row) != 0)
+		snprintf(cell->text, sizeof(cell->text), "%g",
+			 (double)reply_number(source->reply, column->key, row) / 10000);
+	else
+		snprintf(cell->text, sizeof(cell->text), "-");
+}
+
+/* Marked packets among those that were sent. */
+static void cell_marked_share(CELL_ARGUMENTS)
+{
+	if (source->before == NULL)
+		percent(cell, (double)reply_number(source->reply, column->key, row),
+			(double)reply_number(source->reply, "tx_packets", row));
+	else
+		percent(cell, rate_of(source, column->key, row),
+			rate_of(source, "tx_packets", row));
+}
+
 static void cell_scheduling(CELL_ARGUMENTS)
 {
 	(void)column;
@@ -229,6 +309,40 @@ static bool queue_is_idle(const struct reply *reply, size_t row)
 	       reply_number(reply, "depth_packets", row) == 0;
 }
 
+static bool buffer_is_idle(const struct reply *reply, size_t row)
+{
+	return reply_number(reply, "peak_bytes", row) == 0 &&
+	       reply_number(reply, "used_bytes", row) == 0 &&
+	       strcmp(reply_text(reply, "reason", row), "-") == 0;
+}
+
+static bool pfc_is_quiet(const struct reply *reply, size_t row)
+{
+	return reply_number(reply, "rx_frames", row) == 0 &&
+	       reply_number(reply, "tx_xoff", row) == 0 &&
+	       reply_number(reply, "tx_xon", row) == 0 &&
+	       reply_number(reply, "rx_paused", row) == 0 &&
+	       reply_number(reply, "tx_paused", row) == 0;
+}
+
+static bool pfc_port_is_fine(const struct reply *reply, size_t row)
+{
+	static const char *const odd[] = {"rx_bad", "rx_global", "rx_unknown", "rx_not_lossless",
+					  "tx_no_buffer"};
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		if (reply_number(reply, odd[i], row) != 0)
+			return false;
+	return true;
+}
+
+static bool ecn_is_idle(const struct reply *reply, size_t row)
+{
+	return reply_number(reply, "tx_packets", row) == 0 &&
+	       reply_number(reply, "wred_packets", row) == 0 &&
+	       reply_number(reply, "depth_bytes", row) == 0;
+}
+
 static bool drop_is_zero(const struct reply *reply, size_t row)
 {
 	return reply_number(reply, "packets", row) == 0;
@@ -263,6 +377,7 @@ static const struct view_column port_columns[] = {
 	{"TX bytes", "tx_bytes", cell_count, TABLE_RIGHT, VIEW_TOTALS},
 	{"Drops", "drop_packets", cell_loss, TABLE_RIGHT, VIEW_TOTALS},
 	{"Missed", "rx_missed_packets", cell_loss, TABLE_RIGHT, VIEW_TOTALS},
+	{"Control", "consumed", cell_count, TABLE_RIGHT, VIEW_TOTALS},
 	{"RX packet/s", "rx_packets", cell_rate, TABLE_RIGHT, VIEW_RATES},
 	{"RX bit/s", "rx_bytes", cell_rate, TABLE_RIGHT, VIEW_RATES},
 	{"TX packet/s", "tx_packets", cell_rate, TABLE_RIGHT, VIEW_RATES},
@@ -286,6 +401,87 @@ static const struct view_column queue_columns[] = {
 	{"Depth bytes", "depth_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Deepest bytes", "depth_bytes_max", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Depth packets", "depth_packets", cell_count, TABLE_RIGHT, VIEW_BOTH},
+};
+
+static const struct view_column pool_columns[] = {
+	{"Shared used", "shared_used_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Shared", "shared_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Lossy used", "lossy_used_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Lossy max", "lossy_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Headroom used", "headroom_used_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Packets", "queued_packets", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Packets max", "packets_max", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Guard", "guard_packets", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"State", "guarded", cell_guard, TABLE_LEFT, VIEW_BOTH},
+};
+
+/* 80 columns hold all but what there is of headroom. */
+static const struct view_column buffer_columns[] = {
+	{"Port", "port", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"Class", "class", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"State", "state", cell_pair_state, TABLE_LEFT, VIEW_BOTH},
+	{"Used bytes", "used_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Peak", "peak_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Xoff", "xoff_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Xon", "xon_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Headroom used", "headroom_used_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Peak", "headroom_peak_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Headroom", "headroom_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+};
+
+static const struct view_column pfc_columns[] = {
+	{"Port", "port", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"Priority", "priority", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Class", "class", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"Now", NULL, cell_paused, TABLE_LEFT, VIEW_BOTH},
+	{"RX frames", "rx_frames", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"RX pauses", "rx_pauses", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"RX paused ms", "rx_paused_ns", cell_ns_as_ms, TABLE_RIGHT, VIEW_TOTALS},
+	{"TX xoff", "tx_xoff", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"TX xon", "tx_xon", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"TX pauses", "tx_pauses", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"TX paused ms", "tx_paused_ns", cell_ns_as_ms, TABLE_RIGHT, VIEW_TOTALS},
+	{"RX frame/s", "rx_frames", cell_rate, TABLE_RIGHT, VIEW_RATES},
+	{"RX pause/s", "rx_pauses", cell_rate, TABLE_RIGHT, VIEW_RATES},
+	{"RX paused %", "rx_paused_ns", cell_ns_share, TABLE_RIGHT, VIEW_RATES},
+	{"TX xoff/s", "tx_xoff", cell_rate, TABLE_RIGHT, VIEW_RATES},
+	{"TX xon/s", "tx_xon", cell_rate, TABLE_RIGHT, VIEW_RATES},
+	{"TX pause/s", "tx_pauses", cell_rate, TABLE_RIGHT, VIEW_RATES},
+	{"TX paused %", "tx_paused_ns", cell_ns_share, TABLE_RIGHT, VIEW_RATES},
+	{"Storms", "storms", cell_loss, TABLE_RIGHT, VIEW_BOTH},
+};
+
+static const struct view_column pfc_port_columns[] = {
+	{"Port", "port", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"Sends", "sends", cell_flag, TABLE_LEFT, VIEW_BOTH},
+	{"Honours", "honours", cell_flag, TABLE_LEFT, VIEW_BOTH},
+	{"TX frames", "tx_frames", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"RX not lossless", "rx_not_lossless", cell_loss, TABLE_RIGHT, VIEW_BOTH},
+	{"RX 802.3x", "rx_global", cell_loss, TABLE_RIGHT, VIEW_BOTH},
+	{"RX unknown", "rx_unknown", cell_loss, TABLE_RIGHT, VIEW_BOTH},
+	{"RX bad", "rx_bad", cell_loss, TABLE_RIGHT, VIEW_BOTH},
+	{"TX no buffer", "tx_no_buffer", cell_loss, TABLE_RIGHT, VIEW_BOTH},
+};
+
+static const struct view_column ecn_columns[] = {
+	{"Port", "port", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"Class", "class", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"Kmin bytes", "kmin_bytes", cell_threshold, TABLE_RIGHT, VIEW_BOTH},
+	{"Kmax bytes", "kmax_bytes", cell_threshold, TABLE_RIGHT, VIEW_BOTH},
+	{"Pmax %", "pmax_ppm", cell_pmax, TABLE_RIGHT, VIEW_BOTH},
+	{"Marked", "ecn_marked", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"Marked/s", "ecn_marked", cell_rate, TABLE_RIGHT, VIEW_RATES},
+	{"Marked %", "ecn_marked", cell_marked_share, TABLE_RIGHT, VIEW_BOTH},
+	{"Not ECT", "ecn_unmarked", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"Not ECT/s", "ecn_unmarked", cell_rate, TABLE_RIGHT, VIEW_RATES},
+	{"WRED drops", "wred_packets", cell_loss, TABLE_RIGHT, VIEW_TOTALS},
+	{"WRED drop/s", "wred_packets", cell_loss_rate, TABLE_RIGHT, VIEW_RATES},
+	{"Depth bytes", "depth_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Deepest bytes", "depth_bytes_max", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"TX packets", "tx_packets", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"TX packet/s", "tx_packets", cell_rate, TABLE_RIGHT, VIEW_RATES},
+	{"WRED min", "wred_min_bytes", cell_threshold, TABLE_RIGHT, VIEW_BOTH},
+	{"WRED max", "wred_max_bytes", cell_threshold, TABLE_RIGHT, VIEW_BOTH},
 };
 
 static const struct view_column class_columns[] = {
@@ -377,6 +573,21 @@ static const struct view_column event_columns[] = {
 
 #define COLUMNS(array) .column = (array), .columns = sizeof(array) / sizeof((array)[0])
 
+static const struct view pool_view = {
+	.name = "pool",
+	.command = "/roceleaf/pool",
+	COLUMNS(pool_columns),
+};
+
+static const struct view pfc_port_view = {
+	.name = "pfc_ports",
+	.command = "/roceleaf/pfc_ports",
+	COLUMNS(pfc_port_columns),
+	.by_port = true,
+	.counts = true,
+	.hides = pfc_port_is_fine,
+};
+
 const struct view views[] = {
 	{.name = "ports",
 	 .command = "/roceleaf/ports",
@@ -386,8 +597,10 @@ const struct view views[] = {
 	 .help = "ports, their state and what went through",
 	 .about =
 		 "Bytes are those of frames without FCS. Drops are the dataplane's (show drops has\n"
-		 "the reasons), Missed the device's: its receive ring was full. The port 'cpu' is\n"
-		 "the way to and from the kernel: its TX went up to it, its RX came down."},
+		 "the reasons), Missed the device's: its receive ring was full. Control are MAC\n"
+		 "control frames received (PFC): they are no data, and neither they nor the PFC\n"
+		 "frames that the leaf sends count in any other column (see show pfc). The port\n"
+		 "'cpu' is the way to and from the kernel: its TX went up to it, its RX came down."},
 	{.name = "queues",
 	 .command = "/roceleaf/queues",
 	 COLUMNS(queue_columns),
@@ -399,6 +612,58 @@ const struct view views[] = {
 	 .about =
 		 "Share is the queue's part of all bytes that its port sent. Deepest is since the\n"
 		 "start and is not cleared. Queues that never sent anything are left out."},
+	{.name = "buffers",
+	 .command = "/roceleaf/buffers",
+	 COLUMNS(buffer_columns),
+	 .beside = &pool_view,
+	 .beside_above = true,
+	 .by_port = true,
+	 .hides = buffer_is_idle,
+	 .hidden = "buffers that were never used",
+	 .help = "buffers of the lossless classes, and when their peers are paused",
+	 .about =
+		 "A line for each port through which lossless packets come: the bytes that wait in\n"
+		 "the leaf (Used), the most there were, and the thresholds of this moment: above\n"
+		 "Xoff the peer is paused, at Xon it may go on. They fall while others fill the\n"
+		 "shared buffer. Headroom takes what still arrives after Xoff.\n"
+		 "State: running; paused, by its buffer or by the guard (few packet buffers are\n"
+		 "left, so all peers are paused); untold: would be paused, but its port sends no\n"
+		 "PFC. The first table is what all ports share: the shared buffer, what lossy\n"
+		 "classes use of their share, and packets waiting; the guard acts when as few\n"
+		 "packet buffers as Guard says are left of Packets max. All in bytes but these.\n"
+		 "Peaks are since the start and are not cleared."},
+	{.name = "pfc",
+	 .command = "/roceleaf/pfc",
+	 COLUMNS(pfc_columns),
+	 .beside = &pfc_port_view,
+	 .by_port = true,
+	 .counts = true,
+	 .hides = pfc_is_quiet,
+	 .hidden = "priorities without a pause",
+	 .help = "pauses (802.1Qbb), received and sent",
+	 .about =
+		 "RX is what the peer told us: frames that named the priority, how often they\n"
+		 "stopped our queue, and for how long. TX is what we told the peer: frames that\n"
+		 "stopped it (refreshed ones included) and that let it go, how often it was\n"
+		 "stopped, and for how long. Times include a pause that lasts. Now: who waits at\n"
+		 "this moment. Storms are pauses without end that the watchdog found.\n"
+		 "A second table lists ports that received other MAC control frames: pauses of\n"
+		 "priorities that aren't lossless here, 802.3x pauses, unknown or bad ones; all are\n"
+		 "ignored. These frames are in no data counter."},
+	{.name = "ecn",
+	 .command = "/roceleaf/ecn",
+	 COLUMNS(ecn_columns),
+	 .by_port = true,
+	 .counts = true,
+	 .hides = ecn_is_idle,
+	 .hidden = "idle queues",
+	 .help = "queues that mark (ECN) or drop early (WRED)",
+	 .about =
+		 "A packet that leaves a queue deeper than Kmin may be marked: with a probability\n"
+		 "that grows to Pmax at Kmax, and always above. Marked counts those marked here,\n"
+		 "Marked % is their part of the packets sent. Not ECT were to be marked, but can't\n"
+		 "be: their sender doesn't know ECN. WRED drops are early drops of lossy packets.\n"
+		 "Deepest is since the start and is not cleared."},
 	{.name = "classes",
 	 .command = "/roceleaf/classes",
 	 COLUMNS(class_columns),

@@ -53,8 +53,10 @@ struct view {
 	/* Rows left out without --all; NULL: none. `hidden` says what they are. */
 	bool (*hides)(const struct reply *reply, size_t row);
 	const char *hidden;
-	bool by_port; /* has a column "port", so that PORT arguments make sense */
-	bool counts;  /* has counters: `clear` and rates make sense */
+	const struct view *beside; /* a second table that goes with it, or NULL */
+	bool beside_above;         /* it stands above, else below */
+	bool by_port;              /* has a column "port", so that PORT arguments make sense */
+	bool counts;               /* has counters: `clear` and rates make sense */
 };
 
 /** All views, in the order of the help. */

@@ -321,7 +321,7 @@ static inline struct engine_event *engine_advance(struct engine *engine)
 		word = engine_next_word(engine);
 		if (word == ENGINE_SLOT_COUNT / 64)
 			return NULL;
-		slot = &engine->slot[word * 64];
+		slot = &engine->slot[(size_t)word * 64];
 		bits = engine->used[word];
 	}
 	list = slot[__builtin_ctzll(bits)];

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "control/telemetry_tables.h"
+#include "dataplane/buffer.h"
+
+#define COUNTER_COLUMN_(field, unit, ...) telemetry_page_counter(page, #field, unit);
+
+/* Rows are (port, priority) of the real ports; the cursor is the next pair. */
+static uint64_t pair_count(const struct config *config)
+{
+	return (uint64_t)config->port_count * PRIORITY_COUNT;
+}
+
+static void pair_columns(struct telemetry_page *page)
+{
+	telemetry_page_column(page, "port", TELEMETRY_TEXT | TELEMETRY_KEY);
+	telemetry_page_column(page, "priority", TELEMETRY_KEY);
+	telemetry_page_column(page, "class", TELEMETRY_TEXT);
+}
+
+static void pair_cells(struct telemetry_page *page, const struct config *config, uint64_t pair)
+{
+	uint8_t priority = (uint8_t)(pair % PRIORITY_COUNT);
+	const struct config_class *class = telemetry_class_of(config, priority);
+
+	telemetry_page_text(page, telemetry_port_name(config, (uint16_t)(pair / PRIORITY_COUNT)));
+	telemetry_page_number(page, priority);
+	telemetry_page_text(page, class == NULL ? "-" : class->name);
+}
+
+static bool is_lossless(const struct snapshot *snapshot, uint8_t priority)
+{
+	return (snapshot->lossless_mask >> priority & 1) != 0;
+}
+
+/* --- buffers --- */
+
+static const char *reason_text(uint8_t reasons)
+{
+	switch (reasons) {
+	case 0:
+		return "-";
+	case PAUSE_BUFFER:
+		return "buffer";
+	case PAUSE_GUARD:
+		return "guard";
+	default:
+		return "buffer+guard";
+	}
+}
+
+/* A port that sends no PFC tells its peer nothing. */
+static const char *state_text(const struct buffer_totals *totals, const struct port_table *port)
+{
+	if (totals->reasons == 0)
+		return "running";
+	return (port->pfc & PORT_PFC_SEND) != 0 ? "paused" : "untold";
+}
+
+static void buffer_row(struct telemetry_page *page, struct daemon *daemon, uint64_t pair)
+{
+	const struct snapshot *snapshot = daemon_snapshot(daemon);
+	uint16_t port = (uint16_t)(pair / PRIORITY_COUNT);
+	uint8_t priority = (uint8_t)(pair % PRIORITY_COUNT);
+	const struct buffer_pair *limits =
+		&snapshot->buffer.pair[priority * (snapshot->port_count + 1u) + port];
+	struct buffer_totals totals;
+
+	leaf_buffer_totals(daemon_leaf(daemon), snapshot, port, priority, &totals);
+	pair_cells(page, daemon_config(daemon), pair);
+	telemetry_page_text(page, state_text(&totals, &snapshot->port[port]));
+	telemetry_page_text(page, reason_text(totals.reasons));
+	telemetry_page_number(page, totals.occupancy_bytes);
+	telemetry_page_number(page, totals.peak_bytes);
+	telemetry_page_number(page, totals.xoff_bytes);
+	telemetry_page_number(page, totals.xon_bytes);
+	telemetry_page_number(page, limits->reserved_bytes);
+	telemetry_page_number(page, totals.headroom_used_bytes);
+	telemetry_page_number(page, totals.headroom_peak_bytes);
+	telemetry_page_number(page, limits->headroom_bytes);
+}
+
+uint64_t telemetry_buffers(struct telemetry_page *page, struct daemon *daemon, uint64_t cursor)
+{
+	uint64_t pair, count;
+
+	pair_columns(page);
+	telemetry_page_column(page, "state", TELEMETRY_TEXT);
+	telemetry_page_column(page, "reason", TELEMETRY_TEXT);
+	telemetry_page_column(page, "used_bytes", 0);
+	telemetry_page_column(page, "peak_bytes", 0);
+	telemetry_page_column(page, "xoff_bytes", 0);
+	telemetry_page_column(page, "xon_bytes", 0);
+	telemetry_page_column(page, "reserved_bytes", 0);
+	telemetry_page_column(page, "headroom_used_bytes", 0);
+	telemetry_page_column(page, "headroom_peak_bytes", 0);
+	telemetry_page_column(page, "headroom_bytes", 0);
+
+	daemon_lock(daemon);
+	count = pair_count(daemon_config(daemon));
+	for (pair = cursor; pair < count; pair++) {
+		if (!is_lossless(daemon_snapshot(daemon), (uint8_t)(pair % PRIORITY_COUNT)))
+			continue;
+		if (!telemetry_page_row(page))
+			break;
+		buffer_row(page, daemon, pair);
+	}
+	daemon_unlock(daemon);
+	return pair < count ? pair : 0;
+}
+
+uint64_t telemetry_pool(struct telemetry_page *page, struct daemon *daemon, uint64_t cursor)
+{
+	const struct snapshot *snapshot;
+	struct buffer_pool_totals totals;
+
+	telemetry_page_column(page, "shared_used_bytes", 0);
+	telemetry_page_column(page, "shared_bytes", 0);
+	telemetry_page_column(page, "lossy_used_bytes", 0);
+	telemetry_page_column(page, "lossy_bytes", 0);
+	telemetry_page_column(page, "headroom_used_bytes", 0);
+	telemetry_page_column(page, "headroom_pool_bytes", 0);
+	telemetry_page_column(page, "queued_packets", 0);
+	telemetry_page_column(page, "packets_max", 0);
+	telemetry_page_column(page, "guard_packets", 0);
+	telemetry_page_column(page, "guarded", TELEMETRY_FLAG);
+	if (cursor != 0 || !telemetry_page_row(page))
+		return 0;
+
+	daemon_lock(daemon);
+	snapshot = daemon_snapshot(daemon);
+	leaf_buffer_pool_totals(daemon_leaf(daemon), snapshot, &totals);
+	telemetry_page_number(page, totals.shared_used_bytes);
+	telemetry_page_number(page, snapshot->buffer.shared_bytes);
+	telemetry_page_number(page, totals.lossy_used_bytes);
+	telemetry_page_number(page, snapshot->buffer.lossy_bytes);
+	telemetry_page_number(page, totals.headroom_used_bytes);
+	telemetry_page_number(page, snapshot->buffer.headroom_pool_bytes);
+	telemetry_page_number(page, totals.queued_packets);
+	telemetry_page_number(page, snapshot->buffer.packets_max);
+	telemetry_page_number(page, snapshot->buffer.guard_packets);
+	telemetry_page_number(page, totals.guarded);
+	daemon_unlock(daemon);
+	return 0;
+}
+
+/* --- PFC --- */
+
+/* Times leave as nanoseconds, like all others here; picoseconds would be too large for JSON in 106 days. */
+static const char *pfc_name(const char *field)
+{
+	if (strcmp(field, "rx_paused_ps") == 0)
+		return "rx_paused_ns";
+	return strcmp(field, "tx_paused_ps") == 0 ? "tx_paused_ns" : field;
+}
+
+static bool is_time(const char *unit)
+{
+	return strcmp(unit, "ps") == 0;
+}
+
+uint64_t telemetry_pfc(struct telemetry_page *page, struct daemon *daemon, uint64_t cursor)
+{
+	uint64_t pair, count, now_ps;
+
+	pair_columns(page);
+	telemetry_page_column(page, "lossless", TELEMETRY_FLAG);
+	telemetry_page_column(page, "rx_paused", TELEMETRY_FLAG);
+	telemetry_page_column(page, "tx_paused", TELEMETRY_FLAG);
+#define PFC_COLUMN_(field, unit, help) \
+	telemetry_page_counter(page, pfc_name(#field), is_time(unit) ? "ns" : (unit));
+	PFC_COUNTERS(PFC_COLUMN_)
+#undef PFC_COLUMN_
+
+	daemon_lock(daemon);
+	count = pair_count(daemon_config(daemon));
+	now_ps = daemon_now_ps(daemon);
+	for (pair = cursor; pair < count && telemetry_page_row(page); pair++) {
+		uint8_t priority = (uint8_t)(pair % PRIORITY_COUNT);
+		struct pfc_totals totals;
+
+		leaf_pfc_totals(daemon_leaf(daemon), (uint16_t)(pair / PRIORITY_COUNT), priority,
+				now_ps, &totals);
+		pair_cells(page, daemon_config(daemon), pair);
+		telemetry_page_number(page, is_lossless(daemon_snapshot(daemon), priority));
+		telemetry_page_number(page, totals.rx_paused);
+		telemetry_page_number(page, totals.tx_paused);
+#define PFC_CELL_(field, unit, help) \
+	telemetry_page_number(page, is_time(unit) ? totals.field / PS_PER_NS : totals.field);
+		PFC_COUNTERS(PFC_CELL_)
+#undef PFC_CELL_
+	}
+	daemon_unlock(daemon);
+	return pair < count ? pair : 0;
+}
+
+uint64_t telemetry_pfc_ports(struct telemetry_page *page, struct daemon *daemon, uint64_t cursor)
+{
+	uint64_t port, count;
+
+	telemetry_page_column(page, "port", TELEMETRY_TEXT | TELEMETRY_KEY);
+	telemetry_page_column(page, "sends", TELEMETRY_FLAG);
+	telemetry_page_column(page, "honours", TELEMETRY_FLAG);
+	PFC_PORT_COUNTERS(COUNTER_COLUMN_)
+
+	daemon_lock(daemon);
+	count = daemon_config(daemon)->port_count;
+	for (port = cursor; port < count && telemetry_page_row(page); port++) {
+		uint8_t pfc = daemon_snapshot(daemon)->port[port].pfc;
+		struct pfc_port_totals totals;
+
+		leaf_pfc_port_totals(daemon_leaf(daemon), (uint16_t)port, &totals);
+		telemetry_page_text(page,
+				    telemetry_port_name(daemon_config(daemon), (uint16_t)port));
+		telemetry_page_number(page, (pfc & PORT_PFC_SEND) != 0);
+		telemetry_page_number(page, (pfc & PORT_PFC_HONOUR) != 0);
+#define PFC_CELL_(field, unit, help) telemetry_page_number(page, totals.field);
+		PFC_PORT_COUNTERS(PFC_CELL_)
+#undef PFC_CELL_
+	}
+	daemon_unlock(daemon);
+	return port < count ? port : 0;
+}
+
+/* --- ECN and WRED --- */
+
+/* A chance of mark.h in millionths, as the config has it. */
+static uint64_t chance_ppm(uint32_t chance)
+{
+	return ((chance + UINT64_C(1)) * 1000000 + (UINT64_C(1) << 31)) >> 32;
+}
+
+static void ramp_cells(struct telemetry_page *page, uint32_t min_bytes, uint32_t max_bytes,
+		       uint32_t chance)
+{
+	bool on = min_bytes != UINT32_MAX;
+
+	telemetry_page_number(page, on ? min_bytes : 0);
+	telemetry_page_number(page, on ? max_bytes : 0);
+	telemetry_page_number(page, on ? chance_ppm(chance) : 0);
+}
+
+static void ecn_row(struct telemetry_page *page, struct daemon *daemon, uint64_t pair,
+		    const struct mark_table *mark)
+{
+	uint16_t port = (uint16_t)(pair / PRIORITY_COUNT);
+	uint8_t priority = (uint8_t)(pair % PRIORITY_COUNT);
+	struct queue_rare_totals rare;
+	struct queue_totals totals;
+
+	leaf_queue_totals(daemon_leaf(daemon), port, priority, &totals);
+	leaf_queue_rare_totals(daemon_leaf(daemon), port, priority, &rare);
+	pair_cells(page, daemon_config(daemon), pair);
+	telemetry_page_number(page, is_lossless(daemon_snapshot(daemon), priority));
+	telemetry_page_number(page, mark->ecn_min_bytes != UINT32_MAX);
+	telemetry_page_number(page, mark->wred_min_bytes != UINT32_MAX);
+	ramp_cells(page, mark->ecn_min_bytes, mark->ecn_max_bytes, mark->ecn_chance);
+	ramp_cells(page, mark->wred_min_bytes, mark->wred_max_bytes, mark->wred_chance);
+	telemetry_page_number(page, totals.tx_packets);
+	telemetry_page_number(page, totals.tx_bytes);
+	telemetry_page_number(page, totals.ecn_marked);
+	telemetry_page_number(page, totals.ecn_unmarked);
+#define RARE_CELL_(field, unit, help) telemetry_page_number(page, rare.field);
+	QUEUE_RARE_COUNTERS(RARE_CELL_)
+#undef RARE_CELL_
+	telemetry_page_number(page, totals.depth_bytes);
+	telemetry_page_number(page, totals.depth_bytes_max);
+}
+
+uint64_t telemetry_ecn(struct telemetry_page *page, struct daemon *daemon, uint64_t cursor)
+{
+	uint64_t pair, count;
+
+	pair_columns(page);
+	telemetry_page_column(page, "lossless", TELEMETRY_FLAG);
+	telemetry_page_column(page, "ecn", TELEMETRY_FLAG);
+	telemetry_page_column(page, "wred", TELEMETRY_FLAG);
+	telemetry_page_column(page, "kmin_bytes", 0);
+	telemetry_page_column(page, "kmax_bytes", 0);
+	telemetry_page_column(page, "pmax_ppm", 0);
+	telemetry_page_column(page, "wred_min_bytes", 0);
+	telemetry_page_column(page, "wred_max_bytes", 0);
+	telemetry_page_column(page, "wred_pmax_ppm", 0);
+	telemetry_page_counter(page, "tx_packets", "packets");
+	telemetry_page_counter(page, "tx_bytes", "bytes");
+	telemetry_page_counter(page, "ecn_marked", "packets");
+	telemetry_page_counter(page, "ecn_unmarked", "packets");
+	QUEUE_RARE_COUNTERS(COUNTER_COLUMN_)
+	telemetry_page_column(page, "depth_bytes", 0);
+	telemetry_page_column(page, "depth_bytes_max", 0);
+
+	daemon_lock(daemon);
+	count = pair_count(daemon_config(daemon));
+	for (pair = cursor; pair < count; pair++) {
+		const struct snapshot *snapshot = daemon_snapshot(daemon);
+		uint32_t ports = snapshot->port_count + 1u;
+		const struct mark_table *mark =
+			&snapshot->buffer
+				 .mark[pair % PRIORITY_COUNT * ports + pair / PRIORITY_COUNT];
+
+		if (mark->ecn_min_bytes == UINT32_MAX && mark->wred_min_bytes == UINT32_MAX)
+			continue;
+		if (!telemetry_page_row(page))
+			break;
+		ecn_row(page, daemon, pair, mark);
+	}
+	daemon_unlock(daemon);
+	return pair < count ? pair : 0;
+}
