@@ -66,9 +66,8 @@ enum config_driver {
 enum config_trust { CONFIG_TRUST_DSCP, CONFIG_TRUST_PCP, CONFIG_TRUST_NONE };
 
 enum config_pfc {
-	CONFIG_PFC_AUTO, /* software or hardware, as the device can */
+	CONFIG_PFC_AUTO, /* software: no device does it for us yet */
 	CONFIG_PFC_SOFTWARE,
-	CONFIG_PFC_HARDWARE,
 	CONFIG_PFC_HONOUR_ONLY, /* obeys pauses, sends none */
 	CONFIG_PFC_OFF,
 };

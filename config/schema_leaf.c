@@ -135,9 +135,8 @@ static const struct schema_word response_words[] = {
 };
 
 static const struct schema_word pfc_words[] = {
-	{"auto", CONFIG_PFC_AUTO, "by the NIC where it can, else by us."},
-	{"software", CONFIG_PFC_SOFTWARE, "by us."},
-	{"hardware", CONFIG_PFC_HARDWARE, "by the NIC."},
+	{"auto", CONFIG_PFC_AUTO, "as `software`, until NICs do it for us."},
+	{"software", CONFIG_PFC_SOFTWARE, "by us: the NIC has to pass MAC control frames on."},
 	{"honour-only", CONFIG_PFC_HONOUR_ONLY, "obeys pauses and sends none."},
 	{"off", CONFIG_PFC_OFF, "neither."},
 	{0},

@@ -78,11 +78,9 @@ static void fill_ports(struct snapshot *snapshot, const struct config *config,
 		[CONFIG_TRUST_PCP] = PORT_TRUST_PCP,
 		[CONFIG_TRUST_NONE] = PORT_TRUST_NONE,
 	};
-	/* Hardware flow control isn't built in: `hardware` is refused by the config. */
 	static const uint8_t pfc_of[] = {
 		[CONFIG_PFC_AUTO] = PORT_PFC_SEND | PORT_PFC_HONOUR,
 		[CONFIG_PFC_SOFTWARE] = PORT_PFC_SEND | PORT_PFC_HONOUR,
-		[CONFIG_PFC_HARDWARE] = PORT_PFC_SEND | PORT_PFC_HONOUR,
 		[CONFIG_PFC_HONOUR_ONLY] = PORT_PFC_HONOUR,
 		[CONFIG_PFC_OFF] = 0,
 	};

@@ -269,7 +269,7 @@ Test(buffer_plan, has_no_headroom_where_no_pause_is_sent_and_no_pair_where_nothi
 	     "  - {name: a, device: eth1, pfc: off}\n"
 	     "  - {name: b, device: eth2, pfc: honour-only}\n"
 	     "  - {name: c, device: eth3, trust: none}\n"
-	     "  - {name: d, device: eth4, trust: pcp, pfc: hardware}\n",
+	     "  - {name: d, device: eth4, trust: pcp, pfc: software}\n",
 	     50000);
 	p = plan();
 	cr_expect_eq(p->pair_count, 3);

@@ -58,7 +58,7 @@ Test(config_buffer, takes_every_form_of_a_ports_keys)
 		"  - {name: a, device: eth1, cable: 2km, nic_delay: 500ns, peer_response: roceleaf,\n"
 		"     pfc: honour-only}\n"
 		"  - {name: b, device: eth2, cable: 50cm, nic_delay: 0, peer_response: 0, pfc: off}\n"
-		"  - {name: c, device: eth3, peer_response: 3us, pfc: hardware}\n");
+		"  - {name: c, device: eth3, peer_response: 3us, pfc: software}\n");
 
 	cr_expect_eq(config->ports[0].cable_mm, 2000000);
 	cr_expect_not(config->ports[0].nic_delay_auto);
@@ -72,7 +72,7 @@ Test(config_buffer, takes_every_form_of_a_ports_keys)
 	cr_expect_eq(config->ports[1].peer_response_ps, 0);
 	cr_expect_eq(config->ports[1].pfc, CONFIG_PFC_OFF);
 	cr_expect_eq(config->ports[2].peer_response_ps, 3 * PS_PER_US);
-	cr_expect_eq(config->ports[2].pfc, CONFIG_PFC_HARDWARE);
+	cr_expect_eq(config->ports[2].pfc, CONFIG_PFC_SOFTWARE);
 	config_free(config);
 }
 
