@@ -148,7 +148,7 @@ uint64_t telemetry_pool(struct telemetry_page *page, struct daemon *daemon, uint
 
 /* --- PFC --- */
 
-/* Times leave as nanoseconds, like all others here; picoseconds would be too large for JSON in 106 days. */
+/* Times leave in ns, like all others here; ps would be too large for JSON after 106 days. */
 static const char *pfc_name(const char *field)
 {
 	if (strcmp(field, "rx_paused_ps") == 0)

@@ -9,8 +9,10 @@
 #include "dataplane/internal.h"
 #include "dataplane/leaf.h"
 
-/* A writer is between the two changes of `sequence` for some ns; one that is held up there for longer
- * doesn't hold us up. */
+/*
+ * A writer is between the two changes of `sequence` for some ns; one that is held up there for longer
+ * doesn't hold us up.
+ */
 #define READS_MAX 1000
 
 void leaf_queue_rare_totals(const struct leaf *leaf, uint16_t port, uint8_t priority,

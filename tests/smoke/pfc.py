@@ -76,7 +76,7 @@ def is_data(frame, dscp):
 
 
 def test_received():
-    """CNT-PFC-RX, CNT-PFC-NOTDATA: ten frames for each priority are counted there and nowhere else"""
+    """CNT-PFC-RX, CNT-PFC-NOTDATA: ten frames for each priority are counted there only"""
     world = rack()
     mac, tap = world.hosts["h2"].mac, world.tap["h2"]
     before_port = world.leaf.ports()["p2"]
@@ -107,8 +107,8 @@ def test_received():
 
 def held(world, frames):
     """
-    Pause priority 3 of p3, send through both queues; what came of the other one. None when that took
-    so long that the pause may have run out.
+    Pause priority 3 of p3, send through both queues; what came of the other one. None when that
+    took so long that the pause may have run out.
     """
     mac, tap = world.hosts["h3"].mac, world.tap["h3"]
     paused_at = time.monotonic()
@@ -131,7 +131,7 @@ def held(world, frames):
 
 
 def test_paused():
-    """PFC-HONOUR: a paused queue stops and goes on, by a release or by time, while another isn't held"""
+    """PFC-HONOUR: a paused queue stops, and goes on by a release or by time; another isn't held"""
     world = rack()
     frames, mac, tap = 5, world.hosts["h3"].mac, world.tap["h3"]
     for release in (True, False):
