@@ -269,6 +269,31 @@ Test(lossless, PFC_SPEED_MIX_400G_into_100G_loses_nothing)
 	harness_finish(simulation);
 }
 
+/*
+ * So slow a port that pauses must outlast the peer's timer (336 us at 100G), time and again. A frame at
+ * each change, one for each half of the timer, and no more.
+ */
+Test(lossless, PFC_SPEED_MIX_100G_into_100M_is_refreshed_and_loses_nothing)
+{
+	struct simulation *simulation = begin(
+		"duration: 600ms\n"
+		"fabric: {explicit: {nodes: [a, b, s], links: [\n"
+		"  {ends: [a, s], speed: 100G}, {ends: [b, s], speed: 100M}]}}\n" LOSSLESS_LEAF(
+			"2MiB", ", ecn: off") "hosts: {mtu: 4096}\n"
+					      "traffic: [{flow: {from: a, to: b, stop: 30ms}}]\n");
+	const uint64_t half_ps = 65535 * UINT64_C(512) * 10 / 2;
+	struct pfc_totals totals;
+
+	run_to(simulation, 30 * PS_PER_MS);
+	totals = pauses(simulation, 0, 0, 3);
+	cr_expect_gt(totals.tx_xoff, totals.tx_pauses, "some were refreshed");
+	cr_expect_leq(totals.tx_xoff, totals.tx_pauses + totals.tx_paused_ps / half_ps);
+	run_to(simulation, 600 * PS_PER_MS);
+	cr_expect_eq(all_drops(simulation), 0);
+	check_quiet(simulation, true);
+	harness_finish(simulation);
+}
+
 Test(lossless, PFC_ONLY_CONG_line_rate_one_to_one_needs_no_pause)
 {
 	struct simulation *simulation =
