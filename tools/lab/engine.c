@@ -313,7 +313,7 @@ static __rte_noinline uint32_t engine_next_word(struct engine *engine)
 static inline struct engine_event *engine_advance(struct engine *engine)
 {
 	uint32_t word = engine_slot(engine->slot_ps) / 64;
-	struct engine_event **slot = &engine->slot[word * 64], *list;
+	struct engine_event **slot = &engine->slot[(size_t)word * 64], *list;
 	uint64_t bits = engine->used[word], slot_ps;
 	bool beyond;
 
