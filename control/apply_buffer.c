@@ -60,10 +60,10 @@ static struct mark_table mark_of(const struct buffer_plan_queue *queue)
 }
 
 /* Rows of the plan have the real ports, those of the snapshot the CPU's as well. */
-static void fill_tables(struct buffer_table *table, const struct config *config,
+static void fill_tables(struct snapshot *snapshot, const struct config *config,
 			const struct buffer_plan *plan)
 {
-	const uint32_t ports = plan->port_count + 1u;
+	struct buffer_table *table = &snapshot->buffer;
 
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
 		/* A priority without a class is that of nobody; lossy, should it ever be met. */
@@ -73,13 +73,13 @@ static void fill_tables(struct buffer_table *table, const struct config *config,
 		for (uint32_t i = 0; i < plan->port_count; i++) {
 			const struct buffer_plan_pair *pair = buffer_plan_pair(plan, p, i);
 
-			table->pair[p * ports + i] = (struct buffer_pair){
+			*snapshot_pair(snapshot, i, p) = (struct buffer_pair){
 				.reserved_bytes = pair->reserved_bytes,
 				.headroom_bytes = pair->headroom_bytes,
 			};
-			table->mark[p * ports + i] = mark_of(buffer_plan_queue(plan, p, i));
+			*snapshot_mark(snapshot, i, p) = mark_of(buffer_plan_queue(plan, p, i));
 		}
-		table->mark[p * ports + plan->port_count] =
+		*snapshot_mark(snapshot, plan->port_count, p) =
 			mark_of(&(const struct buffer_plan_queue){0});
 	}
 	table->shared_bytes = plan->shared_bytes;
@@ -108,7 +108,7 @@ int apply_buffer(struct snapshot *snapshot, const struct config *config,
 	table->pair = apply_allocate(entries, sizeof(*table->pair));
 	table->mark = apply_allocate(entries, sizeof(*table->mark));
 	if (table->pair != NULL && table->mark != NULL)
-		fill_tables(table, config, &plan);
+		fill_tables(snapshot, config, &plan);
 	else
 		rc = -ENOMEM;
 	buffer_plan_free(&plan);

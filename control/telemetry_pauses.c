@@ -13,23 +13,6 @@ static uint64_t pair_count(const struct config *config)
 	return (uint64_t)config->port_count * PRIORITY_COUNT;
 }
 
-static void pair_columns(struct telemetry_page *page)
-{
-	telemetry_page_column(page, "port", TELEMETRY_TEXT | TELEMETRY_KEY);
-	telemetry_page_column(page, "priority", TELEMETRY_KEY);
-	telemetry_page_column(page, "class", TELEMETRY_TEXT);
-}
-
-static void pair_cells(struct telemetry_page *page, const struct config *config, uint64_t pair)
-{
-	uint8_t priority = (uint8_t)(pair % PRIORITY_COUNT);
-	const struct config_class *class = telemetry_class_of(config, priority);
-
-	telemetry_page_text(page, telemetry_port_name(config, (uint16_t)(pair / PRIORITY_COUNT)));
-	telemetry_page_number(page, priority);
-	telemetry_page_text(page, class == NULL ? "-" : class->name);
-}
-
 static bool is_lossless(const struct snapshot *snapshot, uint8_t priority)
 {
 	return (snapshot->lossless_mask >> priority & 1) != 0;
@@ -64,12 +47,11 @@ static void buffer_row(struct telemetry_page *page, struct daemon *daemon, uint6
 	const struct snapshot *snapshot = daemon_snapshot(daemon);
 	uint16_t port = (uint16_t)(pair / PRIORITY_COUNT);
 	uint8_t priority = (uint8_t)(pair % PRIORITY_COUNT);
-	const struct buffer_pair *limits =
-		&snapshot->buffer.pair[priority * (snapshot->port_count + 1u) + port];
+	const struct buffer_pair *limits = snapshot_pair(snapshot, port, priority);
 	struct buffer_totals totals;
 
 	leaf_buffer_totals(daemon_leaf(daemon), snapshot, port, priority, &totals);
-	pair_cells(page, daemon_config(daemon), pair);
+	telemetry_pair_cells(page, daemon_config(daemon), pair);
 	telemetry_page_text(page, state_text(&totals, &snapshot->port[port]));
 	telemetry_page_text(page, reason_text(totals.reasons));
 	telemetry_page_number(page, totals.occupancy_bytes);
@@ -86,7 +68,7 @@ uint64_t telemetry_buffers(struct telemetry_page *page, struct daemon *daemon, u
 {
 	uint64_t pair, count;
 
-	pair_columns(page);
+	telemetry_pair_columns(page);
 	telemetry_page_column(page, "state", TELEMETRY_TEXT);
 	telemetry_page_column(page, "reason", TELEMETRY_TEXT);
 	telemetry_page_column(page, "used_bytes", 0);
@@ -165,7 +147,7 @@ uint64_t telemetry_pfc(struct telemetry_page *page, struct daemon *daemon, uint6
 {
 	uint64_t pair, count, now_ps;
 
-	pair_columns(page);
+	telemetry_pair_columns(page);
 	telemetry_page_column(page, "lossless", TELEMETRY_FLAG);
 	telemetry_page_column(page, "rx_paused", TELEMETRY_FLAG);
 	telemetry_page_column(page, "tx_paused", TELEMETRY_FLAG);
@@ -183,7 +165,7 @@ uint64_t telemetry_pfc(struct telemetry_page *page, struct daemon *daemon, uint6
 
 		leaf_pfc_totals(daemon_leaf(daemon), (uint16_t)(pair / PRIORITY_COUNT), priority,
 				now_ps, &totals);
-		pair_cells(page, daemon_config(daemon), pair);
+		telemetry_pair_cells(page, daemon_config(daemon), pair);
 		telemetry_page_number(page, is_lossless(daemon_snapshot(daemon), priority));
 		telemetry_page_number(page, totals.rx_paused);
 		telemetry_page_number(page, totals.tx_paused);
@@ -252,7 +234,7 @@ static void ecn_row(struct telemetry_page *page, struct daemon *daemon, uint64_t
 
 	leaf_queue_totals(daemon_leaf(daemon), port, priority, &totals);
 	leaf_queue_rare_totals(daemon_leaf(daemon), port, priority, &rare);
-	pair_cells(page, daemon_config(daemon), pair);
+	telemetry_pair_cells(page, daemon_config(daemon), pair);
 	telemetry_page_number(page, is_lossless(daemon_snapshot(daemon), priority));
 	telemetry_page_number(page, mark->ecn_min_bytes != UINT32_MAX);
 	telemetry_page_number(page, mark->wred_min_bytes != UINT32_MAX);
@@ -273,7 +255,7 @@ uint64_t telemetry_ecn(struct telemetry_page *page, struct daemon *daemon, uint6
 {
 	uint64_t pair, count;
 
-	pair_columns(page);
+	telemetry_pair_columns(page);
 	telemetry_page_column(page, "lossless", TELEMETRY_FLAG);
 	telemetry_page_column(page, "ecn", TELEMETRY_FLAG);
 	telemetry_page_column(page, "wred", TELEMETRY_FLAG);
@@ -294,11 +276,9 @@ uint64_t telemetry_ecn(struct telemetry_page *page, struct daemon *daemon, uint6
 	daemon_lock(daemon);
 	count = pair_count(daemon_config(daemon));
 	for (pair = cursor; pair < count; pair++) {
-		const struct snapshot *snapshot = daemon_snapshot(daemon);
-		uint32_t ports = snapshot->port_count + 1u;
 		const struct mark_table *mark =
-			&snapshot->buffer
-				 .mark[pair % PRIORITY_COUNT * ports + pair / PRIORITY_COUNT];
+			snapshot_mark(daemon_snapshot(daemon), (uint32_t)(pair / PRIORITY_COUNT),
+				      (uint32_t)(pair % PRIORITY_COUNT));
 
 		if (mark->ecn_min_bytes == UINT32_MAX && mark->wred_min_bytes == UINT32_MAX)
 			continue;

@@ -30,6 +30,23 @@ const struct config_class *telemetry_class_of(const struct config *config, uint8
 	return NULL;
 }
 
+void telemetry_pair_columns(struct telemetry_page *page)
+{
+	telemetry_page_column(page, "port", TELEMETRY_TEXT | TELEMETRY_KEY);
+	telemetry_page_column(page, "priority", TELEMETRY_KEY);
+	telemetry_page_column(page, "class", TELEMETRY_TEXT);
+}
+
+void telemetry_pair_cells(struct telemetry_page *page, const struct config *config, uint64_t pair)
+{
+	uint8_t priority = (uint8_t)(pair % PRIORITY_COUNT);
+	const struct config_class *class = telemetry_class_of(config, priority);
+
+	telemetry_page_text(page, telemetry_port_name(config, (uint16_t)(pair / PRIORITY_COUNT)));
+	telemetry_page_number(page, priority);
+	telemetry_page_text(page, class == NULL ? "-" : class->name);
+}
+
 /*
  * Append the set bits as ranges, "0-25,27,48-50"; what doesn't fit becomes "...".
  */
@@ -229,9 +246,7 @@ uint64_t telemetry_queues(struct telemetry_page *page, struct daemon *daemon, ui
 	const struct config *config;
 	uint64_t queue, count;
 
-	telemetry_page_column(page, "port", TELEMETRY_TEXT | TELEMETRY_KEY);
-	telemetry_page_column(page, "priority", TELEMETRY_KEY);
-	telemetry_page_column(page, "class", TELEMETRY_TEXT);
+	telemetry_pair_columns(page);
 	telemetry_page_column(page, "lossless", TELEMETRY_FLAG);
 	QUEUE_COUNTERS(COUNTER_COLUMN_)
 	telemetry_page_column(page, "depth_packets", 0);
@@ -248,9 +263,7 @@ uint64_t telemetry_queues(struct telemetry_page *page, struct daemon *daemon, ui
 		struct queue_totals totals;
 
 		leaf_queue_totals(daemon_leaf(daemon), port, priority, &totals);
-		telemetry_page_text(page, telemetry_port_name(config, port));
-		telemetry_page_number(page, priority);
-		telemetry_page_text(page, class == NULL ? "-" : class->name);
+		telemetry_pair_cells(page, config, queue);
 		telemetry_page_number(page, class != NULL && class->lossless);
 #define TOTAL_CELL_(field, ...) telemetry_page_number(page, totals.field);
 		QUEUE_COUNTERS(TOTAL_CELL_)

@@ -66,6 +66,10 @@ void telemetry_mac_text(const uint8_t mac[6], char text[TELEMETRY_MAC_BYTES]);
 /** The class that has a priority, or NULL. Valid while locked. */
 const struct config_class *telemetry_class_of(const struct config *config, uint8_t priority);
 
+/* Rows of (port, priority), by port: the first three columns, and their cells in row `pair`. */
+void telemetry_pair_columns(struct telemetry_page *page);
+void telemetry_pair_cells(struct telemetry_page *page, const struct config *config, uint64_t pair);
+
 /** Name of a port by its index, "cpu" for the CPU's, "-" for PORT_NONE. Valid while locked. */
 const char *telemetry_port_name(const struct config *config, uint16_t port);
 

@@ -6,12 +6,6 @@
 /* The guard ends when this share more buffers are free than where it began, and a burst more. */
 #define GUARD_SLACK_SHIFT 3
 
-static inline const struct buffer_pair *pair_of(const struct worker *worker, uint16_t port,
-						uint32_t priority)
-{
-	return &worker->snapshot->buffer.pair[priority * worker->leaf->ports + port];
-}
-
 uint64_t buffer_occupancy(const struct worker *worker, uint16_t port, uint8_t priority)
 {
 	const struct leaf *leaf = worker->leaf;
@@ -44,7 +38,8 @@ static inline uint64_t above(uint64_t a, uint64_t b)
 static int64_t room_lossless(const struct worker *worker, uint32_t priority)
 {
 	const struct buffer_table *table = &worker->snapshot->buffer;
-	const struct buffer_pair *pair = pair_of(worker, worker->room_port, priority);
+	const struct buffer_pair *pair =
+		snapshot_pair(worker->snapshot, worker->room_port, priority);
 	const struct buffer_state *state = leaf_state(worker->leaf, worker->room_port, priority);
 	uint64_t occupancy = buffer_occupancy(worker, worker->room_port, (uint8_t)priority);
 	uint64_t start, headroom = pair->headroom_bytes;
@@ -64,7 +59,8 @@ static int64_t room_lossless(const struct worker *worker, uint32_t priority)
 
 static int64_t room_lossy(const struct worker *worker, uint32_t priority)
 {
-	const struct buffer_pair *pair = pair_of(worker, worker->room_port, priority);
+	const struct buffer_pair *pair =
+		snapshot_pair(worker->snapshot, worker->room_port, priority);
 	int64_t left = (int64_t)worker->snapshot->buffer.lossy_bytes - worker->lossy_bytes;
 	int64_t own = 0;
 
@@ -102,11 +98,7 @@ void buffer_charge(struct worker *worker)
 		int64_t bytes = worker->room_opened[p] - worker->room[p];
 
 		worker->room[p] = 0;
-		account_charge(&worker->account_row[p][worker->room_port], (uint64_t)bytes);
-		if ((worker->lossless_mask >> p & 1) != 0)
-			port_bits_set(&worker->dirty, worker->room_port);
-		else
-			worker->lossy_bytes += bytes;
+		port_charge(worker, worker->room_port, p, (uint64_t)bytes);
 	}
 	worker->opened = 0;
 }
@@ -116,7 +108,7 @@ static void measure(struct worker *worker, uint16_t port, uint32_t priority)
 {
 	struct buffer_state *state = leaf_state(worker->leaf, port, priority);
 	uint64_t occupancy = buffer_occupancy(worker, port, (uint8_t)priority);
-	uint64_t reserved = pair_of(worker, port, priority)->reserved_bytes;
+	uint64_t reserved = snapshot_pair(worker->snapshot, port, priority)->reserved_bytes;
 	uint64_t headroom = 0, shared;
 
 	if ((buffer_reasons(state) & PAUSE_BUFFER) != 0)
@@ -150,7 +142,7 @@ static bool decide(struct worker *worker, uint16_t port, uint32_t priority, uint
 {
 	struct buffer_state *state = leaf_state(worker->leaf, port, priority);
 	const struct buffer_table *table = &worker->snapshot->buffer;
-	uint64_t reserved = pair_of(worker, port, priority)->reserved_bytes;
+	uint64_t reserved = snapshot_pair(worker->snapshot, port, priority)->reserved_bytes;
 	uint64_t occupancy = buffer_occupancy(worker, port, (uint8_t)priority);
 	uint64_t limit = limit_of(worker, priority);
 

@@ -34,12 +34,6 @@ uint32_t egress_staged_packets(const struct egress_port *egress)
 	return packets;
 }
 
-static inline const struct mark_table *mark_row(const struct worker *worker, uint16_t port,
-						uint32_t priority)
-{
-	return &worker->snapshot->buffer.mark[priority * worker->leaf->ports + port];
-}
-
 static uint64_t longest_frame_ps(uint64_t rate_bps)
 {
 	struct wire_rate rate = wire_rate_of(rate_bps);
@@ -64,7 +58,7 @@ static void shaper_configure(struct egress_port *egress, uint32_t priority, uint
 void egress_admit_queue(struct worker *worker, uint16_t port, uint32_t priority)
 {
 	leaf_queue(worker->leaf, port, priority)->bytes_max =
-		mark_row(worker, port, priority)->wred_min_bytes;
+		snapshot_mark(worker->snapshot, port, priority)->wred_min_bytes;
 }
 
 void egress_configure(struct worker *worker, uint16_t port, const struct snapshot *snapshot,
@@ -104,7 +98,7 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 				       : class->quantum_bytes != 0 ? class->quantum_bytes
 								   : SCHEDULE_QUANTUM_BYTES;
 		egress_admit_queue(worker, port, p);
-		queue->mark_bytes = mark_row(worker, port, p)->ecn_min_bytes;
+		queue->mark_bytes = snapshot_mark(worker->snapshot, port, p)->ecn_min_bytes;
 		if (class->strict)
 			queue->deficit_bytes = 0;
 		if (class->max_rate_ppm != 0)
@@ -113,10 +107,8 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 		if (class->strict && shaped_bps != 0)
 			shaper_configure(egress, p, shaped_bps, now_ps);
 	}
-	if (egress->active != 0 || egress->staged != 0 || worker->leaf->pfc[port].send != 0) {
-		egress->pending = true;
-		port_bits_set(&worker->tx_ready, port);
-	}
+	if (egress->active != 0 || egress->staged != 0 || worker->leaf->pfc[port].send != 0)
+		port_wake(worker, port);
 }
 
 void egress_refresh(struct egress_port *egress, uint64_t now_ps)
@@ -162,12 +154,8 @@ static void charge_again(struct worker *worker, struct rte_mbuf *packet)
 {
 	const struct packet_meta *meta = packet_meta(packet);
 
-	account_charge(&worker->account_row[meta->priority][packet->port], meta->cost_bytes);
+	port_charge(worker, packet->port, meta->priority, meta->cost_bytes);
 	worker->queued_packets++;
-	if ((worker->lossless_mask >> meta->priority & 1) == 0)
-		worker->lossy_bytes += meta->cost_bytes;
-	else
-		port_bits_set(&worker->dirty, packet->port);
 }
 
 void egress_flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
@@ -374,7 +362,8 @@ static __rte_noinline void mark(struct worker *worker, uint16_t port, uint32_t p
 	struct queue_counters *counters = worker_queue_counters(worker, port, priority);
 	const struct packet_meta *meta = packet_meta(packet);
 
-	if (!mark_ecn(mark_row(worker, port, priority), behind_bytes, &worker->random))
+	if (!mark_ecn(snapshot_mark(worker->snapshot, port, priority), behind_bytes,
+		      &worker->random))
 		return;
 	switch (ecn_mark(packet_data(packet) + meta->l3_offset, meta->flags)) {
 	case ECN_MARK_SET:

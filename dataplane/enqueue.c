@@ -26,9 +26,7 @@ static bool dropped_early(struct worker *worker, struct rte_mbuf *packet, uint16
 			  uint32_t depth)
 {
 	const struct packet_meta *meta = packet_meta(packet);
-	const struct leaf *leaf = worker->leaf;
-	const struct mark_table *mark =
-		&worker->snapshot->buffer.mark[meta->priority * leaf->ports + egress];
+	const struct mark_table *mark = snapshot_mark(worker->snapshot, egress, meta->priority);
 
 	if (mark->ecn_min_bytes != UINT32_MAX &&
 	    ecn_codepoint(packet_data(packet) + meta->l3_offset, meta->flags) != ECN_NOT_ECT)

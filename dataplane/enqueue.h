@@ -22,10 +22,8 @@ static inline void enqueue_wake(struct worker *worker, uint16_t egress, uint8_t 
 	struct egress_port *port = &worker->leaf->egress[egress];
 
 	port->active |= (uint8_t)(1u << priority);
-	if (!port->pending) {
-		port->pending = true;
-		port_bits_set(&worker->tx_ready, egress);
-	}
+	if (!port->pending)
+		port_wake(worker, egress);
 }
 
 /** Append a packet that was admitted. @param depth_bytes of the queue, then */

@@ -110,6 +110,24 @@ static inline struct buffer_state *leaf_state(const struct leaf *leaf, uint16_t 
 	return &leaf->state[priority * leaf->ports + port];
 }
 
+/* Have a port run in this poll. */
+static inline void port_wake(struct worker *worker, uint16_t port)
+{
+	worker->leaf->egress[port].pending = true;
+	port_bits_set(&worker->tx_ready, port);
+}
+
+/* Bytes of one priority came in through a port, to wait here. */
+static inline void port_charge(struct worker *worker, uint16_t port, uint32_t priority,
+			       uint64_t bytes)
+{
+	account_charge(&worker->account_row[priority][port], bytes);
+	if ((worker->lossless_mask >> priority & 1) != 0)
+		port_bits_set(&worker->dirty, port);
+	else
+		worker->lossy_bytes += (int64_t)bytes;
+}
+
 static inline struct egress_queue *leaf_queue(const struct leaf *leaf, uint16_t port,
 					      uint32_t priority)
 {

@@ -105,8 +105,7 @@ void leaf_buffer_totals(const struct leaf *leaf, const struct snapshot *snapshot
 			uint8_t priority, struct buffer_totals *totals)
 {
 	const struct buffer_state *state = leaf_state(leaf, port, priority);
-	const struct buffer_pair *pair =
-		&snapshot->buffer.pair[(uint32_t)priority * leaf->ports + port];
+	const struct buffer_pair *pair = snapshot_pair(snapshot, port, priority);
 	uint64_t limit = buffer_limit_bytes(&snapshot->buffer, priority, shared_used(leaf));
 
 	*totals = (struct buffer_totals){

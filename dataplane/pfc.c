@@ -8,16 +8,8 @@
 #include "dataplane/pfc_frame.h"
 #include "dataplane/storm.h"
 
-#define QUANTA_MAX 65535
-
 /* A frame that found no buffer, or a device that took none, is tried again after this time. */
 #define RETRY_PS (2 * PS_PER_US)
-
-static void wake(struct worker *worker, uint16_t port)
-{
-	worker->leaf->egress[port].pending = true;
-	port_bits_set(&worker->tx_ready, port);
-}
 
 /*
  * What a reader must see together changes between these two. All stores in between are releases, all
@@ -66,7 +58,7 @@ void pfc_pause(struct worker *worker, uint16_t port, uint8_t priority, bool paus
 	if (pause)
 		counter_add(&count->tx_pauses, 1);
 	pfc->send |= bit;
-	wake(worker, port);
+	port_wake(worker, port);
 }
 
 static void stop_queue(struct pfc_port *pfc, uint32_t priority, uint64_t until_ps, uint64_t now_ps)
@@ -95,14 +87,22 @@ static void start_queue(struct pfc_port *pfc, uint32_t priority, uint64_t now_ps
 	change_end(pfc);
 }
 
-void pfc_obeyed(struct worker *worker, uint16_t port)
+/* Queues that rest: those that the peer has paused, but for those whose pauses are ignored. */
+static void set_paused(struct worker *worker, uint16_t port)
 {
 	struct egress_port *egress = &worker->leaf->egress[port];
 
 	egress->paused = pfc_paused(&worker->leaf->pfc[port]) & (uint8_t)~egress->ignoring;
+}
+
+void pfc_obeyed(struct worker *worker, uint16_t port)
+{
+	const struct egress_port *egress = &worker->leaf->egress[port];
+
+	set_paused(worker, port);
 	/* Even if all stay paused: it may be for less time than the port's timer was armed for. */
 	if ((egress->active | egress->staged) != 0)
-		wake(worker, port);
+		port_wake(worker, port);
 }
 
 static void obey(struct worker *worker, uint16_t port, const struct pfc_frame *frame,
@@ -166,7 +166,7 @@ static struct rte_mbuf *build(struct worker *worker, uint16_t port, uint8_t say)
 	if (packet == NULL)
 		return NULL;
 	for (uint32_t rest = say & pfc_paused_peer(pfc); rest != 0; rest &= rest - 1)
-		frame.quanta[__builtin_ctz(rest)] = QUANTA_MAX;
+		frame.quanta[__builtin_ctz(rest)] = PFC_QUANTA_MAX;
 	bytes = pfc_frame_write(packet_data(packet), worker->leaf->egress[port].io->mac, &frame);
 	packet->data_len = (uint16_t)bytes;
 	packet->pkt_len = bytes;
@@ -229,8 +229,7 @@ void pfc_release(struct worker *worker, uint16_t port, uint64_t now_ps)
 		if (!time_after(pfc_until_ps(pfc, p), now_ps))
 			start_queue(pfc, p, pfc_until_ps(pfc, p));
 	}
-	worker->leaf->egress[port].paused =
-		pfc_paused(pfc) & (uint8_t)~worker->leaf->egress[port].ignoring;
+	set_paused(worker, port);
 }
 
 uint64_t pfc_released_ps(const struct pfc_port *pfc, uint8_t paused, uint64_t now_ps)
@@ -253,11 +252,12 @@ void pfc_configure(struct worker *worker, uint16_t port, uint64_t now_ps)
 	for (uint32_t rest = pfc_paused(pfc) & (uint32_t)~honoured; rest != 0; rest &= rest - 1)
 		start_queue(pfc, (uint32_t)__builtin_ctz(rest), now_ps);
 	storm_forget(worker, port, now_ps);
-	egress->paused = pfc_paused(pfc);
-	pfc->pause_ps = table->rate_bps >= RATE_BPS_MIN ? pfc_quanta_ps(QUANTA_MAX, table->rate_bps)
-							: PS_PER_S;
+	set_paused(worker, port);
+	pfc->pause_ps = table->rate_bps >= RATE_BPS_MIN
+				? pfc_quanta_ps(PFC_QUANTA_MAX, table->rate_bps)
+				: PS_PER_S;
 	for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
-		bool pause = leaf_state(worker->leaf, port, p)->reasons != 0;
+		bool pause = buffer_reasons(leaf_state(worker->leaf, port, p)) != 0;
 
 		/* A peer that we don't pause any more is let go. */
 		pfc_pause(worker, port, p, pause && (table->pfc & PORT_PFC_SEND) != 0, now_ps);

@@ -111,19 +111,6 @@ static inline void queue_append(struct egress_queue *queue, struct queue_pool *p
 	atomic_store_explicit(&queue->depth_bytes, bytes, memory_order_relaxed);
 }
 
-/**
- * Append, whatever the limits. Can't fail: the pool was sized for every packet there is.
- * @return true when the queue was empty
- */
-static inline bool queue_push(struct egress_queue *queue, struct queue_pool *pool,
-			      struct rte_mbuf *packet, uint32_t bytes)
-{
-	uint32_t packets = queue_depth_packets(queue) + 1;
-
-	queue_append(queue, pool, packet, packets, queue_depth_bytes(queue) + bytes);
-	return packets == 1;
-}
-
 /*
  * Taking packets off: open, next any number of times, close. What a run takes is written back once.
  */

@@ -203,6 +203,20 @@ struct snapshot {
 	struct watchdog_table watchdog;
 };
 
+/** Thresholds of a (port, priority) as ingress. Any port, the CPU's too. */
+static inline struct buffer_pair *snapshot_pair(const struct snapshot *snapshot, uint32_t port,
+						uint32_t priority)
+{
+	return &snapshot->buffer.pair[priority * (snapshot->port_count + 1u) + port];
+}
+
+/** Thresholds of a (port, priority) as egress queue. */
+static inline struct mark_table *snapshot_mark(const struct snapshot *snapshot, uint32_t port,
+					       uint32_t priority)
+{
+	return &snapshot->buffer.mark[priority * (snapshot->port_count + 1u) + port];
+}
+
 /** Slot where a search for this neighbour starts. */
 static inline uint32_t neighbour_hash(const uint8_t address[16], uint16_t interface)
 {

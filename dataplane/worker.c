@@ -169,11 +169,8 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 	/* Before anything is sent: a pause goes first. */
 	if (!port_bits_empty(&worker->dirty))
 		buffer_evaluate(worker, now_ps);
-	while (port_timers_due(&worker->timers, now_ps)) {
-		port = port_timers_pop(&worker->timers);
-		leaf->egress[port].pending = true;
-		port_bits_set(&worker->tx_ready, port);
-	}
+	while (port_timers_due(&worker->timers, now_ps))
+		port_wake(worker, port_timers_pop(&worker->timers));
 	more |= transmit(worker, now_ps);
 	if (!port_bits_empty(&worker->dirty)) {
 		buffer_evaluate(worker, now_ps);

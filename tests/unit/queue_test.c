@@ -40,6 +40,16 @@ static uint32_t chunks_held(const struct egress_queue *queue)
 	return count;
 }
 
+/* Append. @return true when the queue was empty */
+static bool put(struct egress_queue *queue, struct queue_pool *pool, struct rte_mbuf *packet,
+		uint32_t bytes)
+{
+	uint32_t packets = queue_depth_packets(queue) + 1;
+
+	queue_append(queue, pool, packet, packets, queue_depth_bytes(queue) + bytes);
+	return packets == 1;
+}
+
 static struct rte_mbuf *take(struct egress_queue *queue, struct queue_pool *pool, uint32_t bytes)
 {
 	struct queue_reader reader = queue_read(queue);
@@ -67,7 +77,7 @@ Test(queue, random_pushes_and_pops_keep_the_order)
 		if (push && held < PACKETS) {
 			uint32_t size = (uint32_t)(step % 1000 + 60);
 
-			queue_push(&queue[q], pool, packet(step), size);
+			put(&queue[q], pool, packet(step), size);
 			reference[q][tail[q]++] = step;
 			bytes[q] += size;
 			held++;
@@ -90,10 +100,10 @@ Test(queue, deepest_level_is_remembered)
 	struct egress_queue queue = {0};
 	struct queue_pool *pool = queue_pool_create(4, 1);
 
-	queue_push(&queue, pool, packet(1), 100);
-	queue_push(&queue, pool, packet(2), 200);
+	put(&queue, pool, packet(1), 100);
+	put(&queue, pool, packet(2), 200);
 	take(&queue, pool, 100);
-	queue_push(&queue, pool, packet(3), 50);
+	put(&queue, pool, packet(3), 50);
 	cr_assert_eq(queue_depth_bytes(&queue), 250);
 	cr_assert_eq(atomic_load(&queue.depth_bytes_max), 300);
 	queue_pool_free(pool);
@@ -112,9 +122,9 @@ Test(queue, pool_is_never_dry_at_its_bound)
 
 	for (uint32_t q = 0; q < QUEUES; q++) {
 		for (uint32_t i = 0; i < QUEUE_CHUNK_PACKETS - 1; i++)
-			queue_push(&queue[q], pool, packet(1), 60);
+			put(&queue[q], pool, packet(1), 60);
 		for (uint32_t i = 0; i < DEPTH; i++) {
-			queue_push(&queue[q], pool, packet(1), 60);
+			put(&queue[q], pool, packet(1), 60);
 			/* One out for one in: never more than DEPTH at once. */
 			if (i < QUEUE_CHUNK_PACKETS - 1)
 				take(&queue[q], pool, 60);
@@ -145,7 +155,7 @@ Test(queue, chunks_come_back_but_for_one_a_queue)
 
 	for (uint32_t round = 0; round < 20; round++) {
 		for (uint32_t i = 0; i < PACKETS; i++)
-			queue_push(&queue[i * (round + 1) % QUEUES], pool, packet(i), 60);
+			put(&queue[i * (round + 1) % QUEUES], pool, packet(i), 60);
 		for (uint32_t q = 0; q < QUEUES; q++) {
 			while (queue_depth_packets(&queue[q]) > 0)
 				take(&queue[q], pool, 60);

@@ -90,40 +90,15 @@ static inline struct flow *due_first(const struct host *host, uint32_t mask)
 
 /* --- pauses --- */
 
-static void host_start_priority(struct host *host, uint32_t priority, uint64_t now_ps)
-{
-	uint8_t bit = (uint8_t)(1u << priority);
-
-	if ((host->paused & bit) == 0)
-		return;
-	host->paused &= (uint8_t)~bit;
-	host->paused_ps[priority] += now_ps - host->pause_since_ps[priority];
-}
-
-static void host_stop_priority(struct host *host, uint32_t priority, uint64_t until_ps,
-			       uint64_t now_ps)
-{
-	uint8_t bit = (uint8_t)(1u << priority);
-
-	host->pause_until_ps[priority] = until_ps;
-	if ((host->paused & bit) != 0)
-		return;
-	host->paused |= bit;
-	host->pause_since_ps[priority] = now_ps;
-}
-
+/* An xon is a pause that is over at once: host_resume() follows in the same run. */
 static void host_obey(struct host *host, const struct pfc_frame *frame, uint64_t now_ps)
 {
+	host->paused |= frame->enabled;
 	for (uint32_t rest = frame->enabled; rest != 0; rest &= rest - 1) {
 		uint32_t p = (uint32_t)__builtin_ctz(rest);
 
-		if (frame->quanta[p] != 0)
-			host_stop_priority(
-				host, p,
-				now_ps + pfc_quanta_ps(frame->quanta[p], host->tx->rate.rate_bps),
-				now_ps);
-		else
-			host_start_priority(host, p, now_ps);
+		host->pause_until_ps[p] =
+			now_ps + pfc_quanta_ps(frame->quanta[p], host->tx->rate.rate_bps);
 	}
 }
 
@@ -138,7 +113,7 @@ static uint64_t host_resume(struct host *host, uint64_t now_ps)
 		if (time_after(host->pause_until_ps[p], now_ps))
 			due_ps = time_min(due_ps, host->pause_until_ps[p]);
 		else
-			host_start_priority(host, p, host->pause_until_ps[p]);
+			host->paused &= (uint8_t) ~(1u << p);
 	}
 	return due_ps;
 }
@@ -271,7 +246,6 @@ static __rte_noinline void host_other(struct host *host, struct rte_mbuf *packet
 	if (packet->data_len >= 14 &&
 	    load_u16(data + 12) == rte_cpu_to_be_16(ETHERTYPE_MAC_CONTROL) &&
 	    pfc_frame_read(data, packet->data_len, &frame) == PFC_FRAME_PRIORITY) {
-		host->pause_frames++;
 		host_obey(host, &frame, now_ps);
 	} else {
 		host->stray_packets++;

@@ -72,10 +72,7 @@ struct host {
 	uint64_t sent_packets;
 	uint64_t received_packets;
 	uint64_t stray_packets; /* of those, not for a flow of ours */
-	uint64_t pause_frames;  /* PFC frames received */
 	uint64_t pause_until_ps[PRIORITY_COUNT];
-	uint64_t pause_since_ps[PRIORITY_COUNT];
-	uint64_t paused_ps[PRIORITY_COUNT]; /* in all, up to the last end */
 	struct host_params params;
 };
 
