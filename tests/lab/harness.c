@@ -63,6 +63,24 @@ struct simulation *harness_simulate(const char *text, uint64_t start_ps, bool ch
 	return simulation;
 }
 
+struct simulation *harness_begin(const char *text)
+{
+	struct scenario *scenario = harness_scenario(text);
+	struct fabric_options options = {.start_ps = UINT64_MAX - PS_PER_US, .check = true};
+	struct simulation *simulation = simulation_create(scenario, harness_pool(), &options);
+
+	cr_assert_not_null(simulation);
+	cr_assert_leq(fabric_packets(scenario), HARNESS_PACKETS);
+	return simulation;
+}
+
+void harness_run_to(struct simulation *simulation, uint64_t time_ps)
+{
+	struct engine *engine = simulation->fabric->engine;
+
+	cr_assert_eq(engine_run(engine, engine->start_ps + time_ps), 0);
+}
+
 void harness_finish(struct simulation *simulation)
 {
 	struct scenario *scenario = (struct scenario *)(uintptr_t)simulation->scenario;

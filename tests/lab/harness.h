@@ -30,6 +30,11 @@ struct scenario *harness_scenario(const char *text);
 struct simulation *harness_simulate(const char *text, uint64_t start_ps, bool check);
 void harness_finish(struct simulation *simulation);
 
+/* The same to be run in steps, with a clock that wraps after 1 us and conservation after each step. */
+struct simulation *harness_begin(const char *text);
+/* Run until a time from the start. */
+void harness_run_to(struct simulation *simulation, uint64_t time_ps);
+
 /* The flow of that name; the test fails without it. */
 struct flow *harness_flow(struct simulation *simulation, const char *name);
 

@@ -22,24 +22,6 @@ TestSuite(lossless, .init = harness_start);
 #define GBPS     UINT64_C(1000000000)
 #define TEXT_MAX 8192
 
-static struct simulation *begin(const char *text)
-{
-	struct scenario *scenario = harness_scenario(text);
-	struct fabric_options options = {.start_ps = UINT64_MAX - PS_PER_US, .check = true};
-	struct simulation *simulation = simulation_create(scenario, harness_pool(), &options);
-
-	cr_assert_not_null(simulation);
-	cr_assert_leq(fabric_packets(scenario), HARNESS_PACKETS);
-	return simulation;
-}
-
-static void run_to(struct simulation *simulation, uint64_t time_ps)
-{
-	struct engine *engine = simulation->fabric->engine;
-
-	cr_assert_eq(engine_run(engine, engine->start_ps + time_ps), 0);
-}
-
 static struct leaf *leaf_of(struct simulation *simulation, uint32_t index)
 {
 	return simulation->fabric->switches[index]->leaf;
@@ -210,8 +192,8 @@ static void check_incast(uint32_t senders, uint32_t mtu, const char *cable, cons
 			", ecn: off") "hosts: {mtu: %u}\n"
 				      "traffic: [{incast: {senders: %u, to: leaf1.h1, stop: 1200us}}]\n",
 		senders + 1, cable, memory, mtu, senders);
-	simulation = begin(text);
-	run_to(simulation, stop_ps);
+	simulation = harness_begin(text);
+	harness_run_to(simulation, stop_ps);
 	/* Line rate from all for so long, less what one of them could take. */
 	offered_bytes = (senders - 1) * (stop_ps / 80); /* 80 ps a byte */
 	cr_expect_gt(offered_bytes, pool_bytes(simulation), "%u senders", senders);
@@ -222,7 +204,7 @@ static void check_incast(uint32_t senders, uint32_t mtu, const char *cable, cons
 	cr_expect_eq(xoffs(simulation, 0, 0xf7), 0, "no other priority was");
 	cr_expect_gt(headroom_peak(simulation, 0), 0);
 	cr_expect_eq(queue_of(simulation, 0, 3).ecn_marked, 0);
-	run_to(simulation, 4 * PS_PER_MS);
+	harness_run_to(simulation, 4 * PS_PER_MS);
 	check_quiet(simulation, true);
 	harness_finish(simulation);
 }
@@ -247,7 +229,7 @@ Test(lossless, HR_CABLE_headroom_fits_every_length)
 
 Test(lossless, PFC_SPEED_MIX_400G_into_100G_loses_nothing)
 {
-	struct simulation *simulation = begin(
+	struct simulation *simulation = harness_begin(
 		"duration: 2ms\n"
 		"fabric: {explicit: {nodes: [a, b, s], links: [\n"
 		"  {ends: [a, s], speed: 400G, cable: 3m}, {ends: [b, s], speed: 100G}]}}\n" LOSSLESS_LEAF(
@@ -258,9 +240,9 @@ Test(lossless, PFC_SPEED_MIX_400G_into_100G_loses_nothing)
 			    "  - flow: {from: a, to: b, rate: 40G, class: best-effort, stop: 1500us}\n");
 	uint64_t before_ps;
 
-	run_to(simulation, 500 * PS_PER_US);
+	harness_run_to(simulation, 500 * PS_PER_US);
 	before_ps = wire_busy_ps(&simulation->fabric->wires[3]);
-	run_to(simulation, 1500 * PS_PER_US);
+	harness_run_to(simulation, 1500 * PS_PER_US);
 	cr_expect_geq(busy_ppm(simulation, 1, before_ps, PS_PER_MS), 970000);
 	cr_expect_gt(xoffs(simulation, 0, 1u << 3), 0);
 	cr_expect_eq(xoffs(simulation, 0, 0xf7), 0);
@@ -275,7 +257,7 @@ Test(lossless, PFC_SPEED_MIX_400G_into_100G_loses_nothing)
  */
 Test(lossless, PFC_SPEED_MIX_100G_into_100M_is_refreshed_and_loses_nothing)
 {
-	struct simulation *simulation = begin(
+	struct simulation *simulation = harness_begin(
 		"duration: 600ms\n"
 		"fabric: {explicit: {nodes: [a, b, s], links: [\n"
 		"  {ends: [a, s], speed: 100G}, {ends: [b, s], speed: 100M}]}}\n" LOSSLESS_LEAF(
@@ -284,11 +266,11 @@ Test(lossless, PFC_SPEED_MIX_100G_into_100M_is_refreshed_and_loses_nothing)
 	const uint64_t half_ps = 65535 * UINT64_C(512) * 10 / 2;
 	struct pfc_totals totals;
 
-	run_to(simulation, 30 * PS_PER_MS);
+	harness_run_to(simulation, 30 * PS_PER_MS);
 	totals = pauses(simulation, 0, 0, 3);
 	cr_expect_gt(totals.tx_xoff, totals.tx_pauses, "some were refreshed");
 	cr_expect_leq(totals.tx_xoff, totals.tx_pauses + totals.tx_paused_ps / half_ps);
-	run_to(simulation, 600 * PS_PER_MS);
+	harness_run_to(simulation, 600 * PS_PER_MS);
 	cr_expect_eq(all_drops(simulation), 0);
 	check_quiet(simulation, true);
 	harness_finish(simulation);
@@ -296,21 +278,21 @@ Test(lossless, PFC_SPEED_MIX_100G_into_100M_is_refreshed_and_loses_nothing)
 
 Test(lossless, PFC_ONLY_CONG_line_rate_one_to_one_needs_no_pause)
 {
-	struct simulation *simulation =
-		begin("duration: 1ms\n"
-		      "fabric: {leaf_spine: {leaves: 1, spines: 0, hosts_per_leaf: 4}}\n"
-		      "leaf: {classes: sonic, memory: 16MiB}\n"
-		      "hosts: {mtu: 1024}\n"
-		      "traffic:\n"
-		      "  - flow: {from: leaf1.h1, to: leaf1.h2, dscp: 3, rate: 44G}\n"
-		      "  - flow: {from: leaf1.h1, to: leaf1.h2, dscp: 4, rate: 44G, payload: 512}\n"
-		      "  - flow: {from: leaf1.h1, to: leaf1.h2, dscp: 0, rate: 12G, payload: 64}\n"
-		      "  - flow: {from: leaf1.h3, to: leaf1.h4, dscp: 3}\n");
+	struct simulation *simulation = harness_begin(
+		"duration: 1ms\n"
+		"fabric: {leaf_spine: {leaves: 1, spines: 0, hosts_per_leaf: 4}}\n"
+		"leaf: {classes: sonic, memory: 16MiB}\n"
+		"hosts: {mtu: 1024}\n"
+		"traffic:\n"
+		"  - flow: {from: leaf1.h1, to: leaf1.h2, dscp: 3, rate: 44G}\n"
+		"  - flow: {from: leaf1.h1, to: leaf1.h2, dscp: 4, rate: 44G, payload: 512}\n"
+		"  - flow: {from: leaf1.h1, to: leaf1.h2, dscp: 0, rate: 12G, payload: 64}\n"
+		"  - flow: {from: leaf1.h3, to: leaf1.h4, dscp: 3}\n");
 	uint64_t before_ps;
 
-	run_to(simulation, 100 * PS_PER_US);
+	harness_run_to(simulation, 100 * PS_PER_US);
 	before_ps = wire_busy_ps(&simulation->fabric->wires[3]);
-	run_to(simulation, 1100 * PS_PER_US);
+	harness_run_to(simulation, 1100 * PS_PER_US);
 	cr_expect_geq(busy_ppm(simulation, 1, before_ps, PS_PER_MS), 970000);
 	cr_expect_eq(xoffs(simulation, 0, 0xff), 0);
 	cr_expect_eq(all_drops(simulation), 0);
@@ -336,10 +318,10 @@ static struct simulation *two_to_one(const char *flows)
 	uint64_t before_ps;
 
 	snprintf(text, sizeof(text), TWO_TO_ONE "%s", flows);
-	simulation = begin(text);
-	run_to(simulation, PS_PER_MS);
+	simulation = harness_begin(text);
+	harness_run_to(simulation, PS_PER_MS);
 	before_ps = wire_busy_ps(&simulation->fabric->wires[2 * TO_LINK + 1]);
-	run_to(simulation, 3 * PS_PER_MS);
+	harness_run_to(simulation, 3 * PS_PER_MS);
 	cr_expect_geq(busy_ppm(simulation, TO_LINK, before_ps, 2 * PS_PER_MS), 970000);
 	/* Of lossless packets none is missing but those on their way. */
 	cr_expect_eq(drops(simulation, DROP_HEADROOM), 0);
@@ -455,7 +437,7 @@ static double share(struct simulation *simulation, const char *name)
 
 Test(lossless, PFC_HOL_VICTIM_only_what_shares_host_and_class_is_slowed)
 {
-	struct simulation *simulation = begin(
+	struct simulation *simulation = harness_begin(
 		"duration: 2ms\n"
 		"fabric: {leaf_spine: {leaves: 2, spines: 1, hosts_per_leaf: 6}}\n"
 		"leaf:\n"
@@ -476,7 +458,7 @@ Test(lossless, PFC_HOL_VICTIM_only_what_shares_host_and_class_is_slowed)
 	const struct flow *class = harness_flow(simulation, "class");
 	const struct flow *host = harness_flow(simulation, "host");
 
-	run_to(simulation, 2 * PS_PER_MS);
+	harness_run_to(simulation, 2 * PS_PER_MS);
 	cr_expect_eq(all_drops(simulation), 0);
 	/* The pause went through the spine to the host. */
 	for (uint32_t s = 0; s < 3; s++)
@@ -512,10 +494,10 @@ Test(lossless, ECN_PFC_ORDER_in_a_slow_ramp_the_first_mark_precedes_the_first_pa
 				"") "hosts: {mtu: 1024}\n"
 				    "traffic: [{incast: {senders: %u, to: leaf1.h1, rate: %uM}}]\n",
 			senders + 1, senders, 104000 / senders);
-		simulation = begin(text);
+		simulation = harness_begin(text);
 		for (uint64_t t = PS_PER_US; paused_ps == 0; t += PS_PER_US) {
 			cr_assert_lt(t, 10 * PS_PER_MS, "nobody was paused");
-			run_to(simulation, t);
+			harness_run_to(simulation, t);
 			if (marked_ps == 0 && queue_of(simulation, 0, 3).ecn_marked != 0)
 				marked_ps = t;
 			if (xoffs(simulation, 0, 0xff) != 0)
@@ -579,9 +561,9 @@ static bool tight(const char *cable, uint32_t cable_mm, const char *memory, uint
 				      "  - incast: {senders: 4, to: leaf1.h1}\n"
 				      "  - flow: {from: leaf1.h1, to: leaf1.h2, class: best-effort, rate: 99G}\n",
 		cable, memory);
-	simulation = begin(text);
+	simulation = harness_begin(text);
 	headroom = divide_headroom(simulation, cable_mm, divisor);
-	run_to(simulation, 3 * PS_PER_MS);
+	harness_run_to(simulation, 3 * PS_PER_MS);
 	peak = headroom_peak(simulation, 0);
 	dropped = drops(simulation, DROP_HEADROOM);
 	cr_expect_eq(all_drops(simulation), dropped, "for no other reason");

@@ -21,25 +21,6 @@ TestSuite(scheduling, .init = harness_start);
 
 #define GBPS UINT64_C(1000000000)
 
-/* Run until a time from the start. */
-static void run_to(struct simulation *simulation, uint64_t time_ps)
-{
-	struct engine *engine = simulation->fabric->engine;
-
-	cr_assert_eq(engine_run(engine, engine->start_ps + time_ps), 0);
-}
-
-static struct simulation *begin(const char *text)
-{
-	struct scenario *scenario = harness_scenario(text);
-	struct fabric_options options = {.start_ps = UINT64_MAX - PS_PER_US, .check = true};
-	struct simulation *simulation = simulation_create(scenario, harness_pool(), &options);
-
-	cr_assert_not_null(simulation);
-	cr_assert_leq(fabric_packets(scenario), HARNESS_PACKETS);
-	return simulation;
-}
-
 static struct queue_totals totals(struct simulation *simulation, uint16_t port, uint8_t priority)
 {
 	struct queue_totals queue;
@@ -52,10 +33,10 @@ static struct queue_totals totals(struct simulation *simulation, uint16_t port, 
 static void sent_between(struct simulation *simulation, uint16_t port, uint64_t from_ps,
 			 uint64_t to_ps, uint64_t bytes[PRIORITY_COUNT])
 {
-	run_to(simulation, from_ps);
+	harness_run_to(simulation, from_ps);
 	for (uint8_t p = 0; p < PRIORITY_COUNT; p++)
 		bytes[p] = totals(simulation, port, p).tx_bytes;
-	run_to(simulation, to_ps);
+	harness_run_to(simulation, to_ps);
 	for (uint8_t p = 0; p < PRIORITY_COUNT; p++)
 		bytes[p] = totals(simulation, port, p).tx_bytes - bytes[p];
 }
@@ -100,7 +81,7 @@ static const uint32_t sonic_weight[PRIORITY_COUNT] = {14, 14, 14, 15, 15, 14, 14
 
 Test(scheduling, SCH_DWRR_RATE_every_queue_gets_its_weight_to_within_a_quantum)
 {
-	struct simulation *simulation = begin(
+	struct simulation *simulation = harness_begin(
 		"duration: 3ms\n" SONIC_RACK("100G") "traffic:\n"
 						     "  - flow: {from: a, to: to, dscp: 8}\n"
 						     "  - flow: {from: b, to: to, dscp: 0}\n"
@@ -128,7 +109,7 @@ Test(scheduling, SCH_DWRR_RATE_every_queue_gets_its_weight_to_within_a_quantum)
 Test(scheduling, SCH_DWRR_DRAIN_queues_filled_by_weight_end_together)
 {
 	/* 10 packets for each unit of weight come at 100G and leave at 1G. */
-	struct simulation *simulation = begin("duration: 50ms\n" SONIC_RACK(
+	struct simulation *simulation = harness_begin("duration: 50ms\n" SONIC_RACK(
 		"1G") "traffic:\n"
 		      "  - flow: {from: a, to: to, dscp: 8, bytes: 143360}\n"
 		      "  - flow: {from: b, to: to, dscp: 0, bytes: 143360}\n"
@@ -139,7 +120,7 @@ Test(scheduling, SCH_DWRR_DRAIN_queues_filled_by_weight_end_together)
 		      "  - flow: {from: g, to: to, dscp: 48, bytes: 143360}\n");
 	uint64_t first_ps = UINT64_MAX, last_ps = 0, bound_bytes = 0;
 
-	run_to(simulation, 50 * PS_PER_MS);
+	harness_run_to(simulation, 50 * PS_PER_MS);
 	for (uint32_t i = 0; i < 7; i++) {
 		const struct flow *flow = &simulation->fabric->traffic.flows[i];
 		uint64_t at_ps = flow->finished_ps - simulation->fabric->engine->start_ps;
@@ -170,7 +151,7 @@ Test(scheduling, SCH_DWRR_DRAIN_queues_filled_by_weight_end_together)
 
 Test(scheduling, SCH_DWRR_CHG_new_weights_hold_at_once_and_drop_nothing_lossless)
 {
-	struct simulation *simulation = begin(
+	struct simulation *simulation = harness_begin(
 		"duration: 2ms\n"
 		"fabric: {leaf_spine: {leaves: 1, spines: 0, hosts_per_leaf: 4}}\n" FOUR_CLASSES
 		"traffic:\n"
@@ -231,14 +212,14 @@ static void check_strict_delay(struct simulation *simulation, struct flow *flow,
 
 Test(scheduling, SCH_SP_strict_priority_waits_for_one_frame_at_most)
 {
-	struct simulation *simulation = begin("duration: 2ms\n" STRICT_CLASSES(
+	struct simulation *simulation = harness_begin("duration: 2ms\n" STRICT_CLASSES(
 		"") "traffic:\n"
 		    "  - flow: {name: first, from: leaf1.h1, to: leaf1.h4, class: first,\n"
 		    "           payload: 256, rate: 1G}\n"
 		    "  - flow: {from: leaf1.h2, to: leaf1.h4, class: b}\n"
 		    "  - flow: {from: leaf1.h3, to: leaf1.h4, class: best-effort}\n");
 
-	run_to(simulation, 2 * PS_PER_MS);
+	harness_run_to(simulation, 2 * PS_PER_MS);
 	check_strict_delay(simulation, harness_flow(simulation, "first"), 58 + 256);
 	cr_expect_eq(totals(simulation, 3, 7).drop_packets, 0);
 	cr_expect_gt(totals(simulation, 3, 0).drop_packets, 0);
@@ -247,7 +228,7 @@ Test(scheduling, SCH_SP_strict_priority_waits_for_one_frame_at_most)
 
 Test(scheduling, SCH_SP_higher_strict_priority_starves_the_lower)
 {
-	struct simulation *simulation = begin("duration: 1ms\n" STRICT_CLASSES(
+	struct simulation *simulation = harness_begin("duration: 1ms\n" STRICT_CLASSES(
 		"") "traffic:\n"
 		    "  - flow: {from: leaf1.h1, to: leaf1.h4, class: first}\n"
 		    "  - flow: {from: leaf1.h2, to: leaf1.h4, class: second}\n"
@@ -265,13 +246,13 @@ Test(scheduling, SCH_SP_higher_strict_priority_starves_the_lower)
 /* A strict class held to 20 % of the port: below that it is not touched. */
 Test(scheduling, SCH_SP_below_its_shaper_a_strict_class_is_untouched)
 {
-	struct simulation *simulation = begin("duration: 2ms\n" STRICT_CLASSES(
+	struct simulation *simulation = harness_begin("duration: 2ms\n" STRICT_CLASSES(
 		", max_rate: 20%") "traffic:\n"
 				   "  - flow: {name: second, from: leaf1.h1, to: leaf1.h4, class: second,\n"
 				   "           rate: 10G}\n"
 				   "  - flow: {from: leaf1.h2, to: leaf1.h4, class: b}\n");
 
-	run_to(simulation, 2 * PS_PER_MS);
+	harness_run_to(simulation, 2 * PS_PER_MS);
 	check_strict_delay(simulation, harness_flow(simulation, "second"), FRAME_1024);
 	cr_expect_eq(totals(simulation, 3, 6).drop_packets, 0);
 	harness_finish(simulation);
@@ -279,7 +260,7 @@ Test(scheduling, SCH_SP_below_its_shaper_a_strict_class_is_untouched)
 
 Test(scheduling, SCH_SP_above_its_shaper_a_strict_class_gets_the_shaper_s_rate)
 {
-	struct simulation *simulation = begin("duration: 3ms\n" STRICT_CLASSES(
+	struct simulation *simulation = harness_begin("duration: 3ms\n" STRICT_CLASSES(
 		", max_rate: 20%") "traffic:\n"
 				   "  - flow: {from: leaf1.h1, to: leaf1.h4, class: second, rate: 40G}\n"
 				   "  - flow: {from: leaf1.h2, to: leaf1.h4, class: b}\n");
@@ -312,11 +293,11 @@ Test(scheduling, SCH_WORK_CONS_one_active_queue_of_eight_gets_the_whole_link)
 				 "100G") "traffic: [{flow: {from: a, to: to, dscp: %u}},\n"
 					 "          {flow: {from: b, to: to, dscp: %u}}]\n",
 			 dscp, dscp);
-		simulation = begin(text);
+		simulation = harness_begin(text);
 		wire = &simulation->fabric->wires[2 * SONIC_TO_PORT + 1];
-		run_to(simulation, 10 * PS_PER_US);
+		harness_run_to(simulation, 10 * PS_PER_US);
 		before_ps = wire_busy_ps(wire);
-		run_to(simulation, 300 * PS_PER_US);
+		harness_run_to(simulation, 300 * PS_PER_US);
 		/* Not a picosecond of it is lost. */
 		cr_expect_eq(wire_busy_ps(wire) - before_ps, 290 * PS_PER_US, "DSCP %u: %" PRIu64,
 			     dscp, wire_busy_ps(wire) - before_ps);
@@ -327,7 +308,7 @@ Test(scheduling, SCH_WORK_CONS_one_active_queue_of_eight_gets_the_whole_link)
 /* One DSCP changes its class under 10 % of load: nothing is lost, nothing overtakes. */
 Test(scheduling, CLS_MAP_EDIT_packets_go_to_the_new_queue_at_once)
 {
-	struct simulation *simulation = begin(
+	struct simulation *simulation = harness_begin(
 		"duration: 2ms\n"
 		"fabric: {leaf_spine: {leaves: 1, spines: 0, hosts_per_leaf: 2}}\n" FOUR_CLASSES
 		"traffic: [{flow: {name: x, from: leaf1.h1, to: leaf1.h2, dscp: 10, rate: 10G}}]\n");
@@ -335,7 +316,7 @@ Test(scheduling, CLS_MAP_EDIT_packets_go_to_the_new_queue_at_once)
 	struct flow *flow = harness_flow(simulation, "x");
 	uint64_t old_packets, new_packets, sent;
 
-	run_to(simulation, PS_PER_MS);
+	harness_run_to(simulation, PS_PER_MS);
 	for (uint32_t i = 0; i < changed.class_count; i++) {
 		changed.classes[i].dscp &= ~(UINT64_C(1) << 10);
 		if (changed.classes[i].priority == 1)
@@ -345,7 +326,7 @@ Test(scheduling, CLS_MAP_EDIT_packets_go_to_the_new_queue_at_once)
 	sent = flow->sent_packets;
 	cr_expect_eq(totals(simulation, 1, 1).tx_packets, 0);
 	cr_assert_eq(fabric_reload(simulation->fabric, &changed), 0);
-	run_to(simulation, 2 * PS_PER_MS);
+	harness_run_to(simulation, 2 * PS_PER_MS);
 	new_packets = totals(simulation, 1, 1).tx_packets;
 	cr_expect_eq(totals(simulation, 1, 2).tx_packets, old_packets, "all later ones are new");
 	/* One was on its way to the switch at the change, one is on its way now. */

@@ -9,6 +9,7 @@
 #include <rte_errno.h>
 
 #include "control/apply.h"
+#include "tests/unit/apply_ports.h"
 
 static void start_eal(void)
 {
@@ -24,17 +25,6 @@ static void start_eal(void)
 
 TestSuite(apply, .init = start_eal);
 
-/* Ports 0..3: h1 access 100, h2 trunk 100 and 200 with native 10, up1 and up2 routed. */
-#define PORTS                                                                            \
-	"ports:\n"                                                                       \
-	"  - {name: h1, device: eth1, speed: 10G, mtu: 4200, vlan: {access: 100}}\n"     \
-	"  - {name: h2, device: eth2, speed: 10G, trust: pcp,\n"                         \
-	"     vlan: {trunk: [100, 200], native: 10}}\n"                                  \
-	"  - {name: up1, device: eth3, speed: 100G, mtu: 9000, trust: none,\n"           \
-	"     address: [10.255.0.0/31, \"fd00:255::/127\"]}\n"                           \
-	"  - {name: up2, device: eth4, address: [10.255.0.2/31, \"fd00:255::2/127\"]}\n" \
-	"vlans:\n"                                                                       \
-	"  - {id: 100, address: [10.1.0.1/24, \"fd00:1::1/64\"]}\n"
 #define ROUTES                                                          \
 	"routes:\n"                                                     \
 	"  - {to: 10.0.0.0/8, via: [10.255.0.1, 10.255.0.3]}\n"         \

@@ -170,6 +170,24 @@ LEAF_TEST(pfc, PFC_FRAME_and_PFC_SRC_MAC_xoff_and_xon_are_these_bytes)
 	expect_silence(&f, "one xon");
 }
 
+/* One sender is paused, alone with 60000 shared bytes and alpha 1. @return its frames that wait */
+static uint64_t pause_alone(uint32_t xon_offset_bytes)
+{
+	uint64_t waiting;
+
+	pause_open(&f, &(struct pause_params){.senders = 1,
+					      .sink_bps = 100 * GBPS,
+					      .shared_bytes = 60000,
+					      .reserved_bytes = RESERVED,
+					      .headroom_bytes = HEADROOM,
+					      .xon_offset_bytes = xon_offset_bytes,
+					      .alpha_q8 = 256});
+	pause_receive(&f, SINK, 3, 65535);
+	waiting = fill(SENDER, 3);
+	expect_pause(&f, SENDER, 1u << 3, 0);
+	return waiting;
+}
+
 /*
  * Alone, with alpha 1: free = B - (occupancy - reserved), so occupancy <= free - offset from
  * (B + reserved - offset) / 2 on; never below the reserve.
@@ -180,16 +198,7 @@ static void check_xon(uint32_t offset_bytes, uint64_t xon_bytes)
 	struct frame frame;
 	struct pause pause;
 
-	pause_open(&f, &(struct pause_params){.senders = 1,
-					      .sink_bps = 100 * GBPS,
-					      .shared_bytes = 60000,
-					      .reserved_bytes = RESERVED,
-					      .headroom_bytes = HEADROOM,
-					      .xon_offset_bytes = offset_bytes,
-					      .alpha_q8 = 256});
-	pause_receive(&f, SINK, 3, 65535);
-	waiting = fill(SENDER, 3);
-	expect_pause(&f, SENDER, 1u << 3, 0);
+	waiting = pause_alone(offset_bytes);
 	pause_send(&f, SENDER, 3, FRAME_BYTES);
 	waiting++;
 	pause_receive(&f, SINK, 3, 0);
@@ -236,16 +245,7 @@ LEAF_TEST(pfc, PFC_XON_HYST_nothing_changes_between_the_thresholds)
 	struct frame frame;
 
 	/* xoff above 33000, xon at 21500. */
-	pause_open(&f, &(struct pause_params){.senders = 1,
-					      .sink_bps = 100 * GBPS,
-					      .shared_bytes = 60000,
-					      .reserved_bytes = RESERVED,
-					      .headroom_bytes = HEADROOM,
-					      .xon_offset_bytes = 20000,
-					      .alpha_q8 = 256});
-	pause_receive(&f, SINK, 3, 65535);
-	waiting = fill(SENDER, 3);
-	expect_pause(&f, SENDER, 1u << 3, 0);
+	waiting = pause_alone(20000);
 	pause_receive(&f, SINK, 3, 0);
 	while (waiting > 23) {
 		while (fixture_take(&f, SINK, &frame))
