@@ -33,11 +33,16 @@ struct view_cell {
 
 enum view_face { VIEW_BOTH, VIEW_TOTALS, VIEW_RATES };
 
+struct view_column;
+
+/** Write the cell of a column in a row of the reply. */
+typedef void view_cell_fn(const struct view_source *source, const struct view_column *column,
+			  size_t row, struct view_cell *cell);
+
 struct view_column {
 	const char *header;
 	const char *key; /* column of the reply, or NULL where `write` knows */
-	void (*write)(const struct view_source *source, const struct view_column *column,
-		      size_t row, struct view_cell *cell);
+	view_cell_fn *write;
 	enum table_align align;
 	enum view_face face;
 };
