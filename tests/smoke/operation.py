@@ -128,7 +128,8 @@ def test_reload_under_traffic():
         flow.stop()
         check(flow.sent > count, "too little traffic to say anything")
         flow.check_complete()
-        check_equal(leaf.show("info").get("reloads", count), count, "reloads that the leaf counted")
+        info = leaf.show("info")["info"][0]
+        check_equal(info["reloads"], count, "reloads that the leaf counted")
 
 
 def test_reload_by_signal():
