@@ -8,22 +8,25 @@
 
 #include "config/schema_leaf.h"
 
-/* 02 (locally administered) and five bytes of the name's FNV-1a hash. */
+uint64_t config_hash(uint64_t hash, const void *bytes, size_t size)
+{
+	const uint8_t *byte = bytes;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* 02 (locally administered) and five bytes of the name's hash. */
 static void router_mac_default(struct config_leaf *leaf)
 {
 	static const uint8_t unset[6];
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-	const char *c;
-	uint32_t i;
+	uint64_t hash = config_hash(CONFIG_HASH_START, leaf->name, strlen(leaf->name));
 
 	if (memcmp(leaf->router_mac, unset, sizeof(unset)) != 0)
 		return;
-	for (c = leaf->name; *c != '\0'; c++) {
-		hash ^= (uint8_t)*c;
-		hash *= UINT64_C(0x100000001b3);
-	}
 	leaf->router_mac[0] = 0x02;
-	for (i = 1; i < 6; i++)
+	for (uint32_t i = 1; i < 6; i++)
 		leaf->router_mac[i] = (uint8_t)(hash >> 8 * i);
 }
 

@@ -309,6 +309,10 @@ uint64_t config_memory_bytes_min(const struct config *config);
 int config_check_reload(const struct config *old, const struct config *new,
 			struct config_errors *errors);
 
+/** FNV-1a of some bytes, going on from the hash of those before; the same on every machine. */
+#define CONFIG_HASH_START UINT64_C(0xcbf29ce484222325)
+uint64_t config_hash(uint64_t hash, const void *bytes, size_t size);
+
 /** Text of an address, "10.1.0.1", in buffer (46 bytes hold any). @return buffer */
 const char *config_format_ip(const struct config_ip *ip, char *buffer, size_t size);
 /** The same with its prefix length, "10.1.0.1/24" (50 bytes hold any). */

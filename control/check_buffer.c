@@ -9,12 +9,13 @@
 
 #include "control/check_internal.h"
 #include "control/ports.h"
+#include "dataplane/pfc_frame.h"
 
 #define LABEL_BYTES 96
 #define CELL_BYTES  24
 
 /* Longest pause time that a frame can ask for, in bytes at the port's speed. */
-#define PAUSE_BYTES_MAX (UINT64_C(65535) * PAUSE_QUANTUM_BITS / 8)
+#define PAUSE_BYTES_MAX (UINT64_C(1) * PFC_QUANTA_MAX * PAUSE_QUANTUM_BITS / 8)
 
 struct report {
 	const struct config *config;

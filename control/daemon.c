@@ -26,9 +26,6 @@
 /* Frames between a worker and control, each way. */
 #define CPU_RING_PACKETS 2048
 
-#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
-
 /* A start that failed for a reason without a place in the config. */
 static int start_failed(const struct daemon *daemon, const char *step, const char *why)
 {
@@ -42,16 +39,13 @@ static int start_config_failed(struct config_errors *errors)
 	return -EINVAL;
 }
 
-/* Of ECMP: differs between leaves, stays the same for each. FNV-1a of its name. */
+/* Of ECMP: differs between leaves, stays the same for each. */
 static uint64_t seed_of(const struct config *config)
 {
-	uint64_t hash = FNV_BASIS;
+	uint64_t hash =
+		config_hash(CONFIG_HASH_START, config->leaf.name, strlen(config->leaf.name));
 
-	for (const char *c = config->leaf.name; *c != '\0'; c++)
-		hash = (hash ^ (uint8_t)*c) * FNV_PRIME;
-	for (unsigned i = 0; i < sizeof(config->leaf.router_mac); i++)
-		hash = (hash ^ config->leaf.router_mac[i]) * FNV_PRIME;
-	return hash;
+	return config_hash(hash, config->leaf.router_mac, sizeof(config->leaf.router_mac));
 }
 
 static int start_eal(struct daemon *daemon, struct config_errors *errors)

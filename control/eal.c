@@ -102,14 +102,12 @@ static int check_cores(const struct config *config, const uint16_t *cpus, uint32
 	return errors->count > 0 ? -EINVAL : 0;
 }
 
-/* Where a leaf's workers start among n CPUs, so that several leaves don't share one (FNV-1a). */
+/* Where a leaf's workers start among n CPUs, so that several leaves don't share one. */
 static uint32_t name_place(const char *name, uint32_t n)
 {
-	uint32_t hash = UINT32_C(2166136261);
+	uint64_t hash = config_hash(CONFIG_HASH_START, name, strlen(name));
 
-	for (; *name != '\0'; name++)
-		hash = (hash ^ (uint8_t)*name) * UINT32_C(16777619);
-	return (hash ^ hash >> 16) % n;
+	return (uint32_t)((hash ^ hash >> 32) % n);
 }
 
 /* "--lcores 0@(0-1),1@2,2@3" */

@@ -43,14 +43,12 @@ static bool is(const struct neighbour_entry *entry, uint32_t ifindex,
 	       memcmp(entry->address.bytes, address->bytes, sizeof(address->bytes)) == 0;
 }
 
-/* FNV-1a: short keys of any shape. */
 static uint32_t bin_of(uint32_t ifindex, const struct config_ip *address)
 {
-	uint32_t hash = 2166136261u ^ ifindex;
+	uint64_t hash =
+		config_hash(CONFIG_HASH_START ^ ifindex, address->bytes, sizeof(address->bytes));
 
-	for (unsigned i = 0; i < sizeof(address->bytes); i++)
-		hash = (hash ^ address->bytes[i]) * 16777619u;
-	return (hash ^ hash >> 16) % BINS;
+	return (uint32_t)((hash ^ hash >> 32) % BINS);
 }
 
 /* Where the index of an entry is kept: in its bin or in the entry before it. NONE there: not known. */
