@@ -24,6 +24,9 @@
 
 #define LCORE_EVENTS_MAX 16
 
+/* For how long a worker that stops tries to let its peers go. */
+#define LCORE_RELEASE_PS (10 * PS_PER_MS)
+
 struct lcore {
 	/* Line 0: what the loop itself uses. */
 	alignas(64) struct worker *worker;
@@ -264,6 +267,15 @@ static void lcore_account(struct lcore *lcore, bool moved, uint64_t spent_ps)
 		atomic_store_explicit(&lcore->poll_ps_max, spent_ps, memory_order_relaxed);
 }
 
+/* The last thing a worker does; a device that takes nothing is given up. */
+static void lcore_release_peers(const struct lcore *lcore, uint64_t now_ps)
+{
+	uint64_t end_ps = now_ps + LCORE_RELEASE_PS;
+
+	while (!worker_release_peers(lcore->worker, now_ps) && time_after(end_ps, now_ps))
+		now_ps = time_max(now_ps, lcores_now_ps(lcore->lcores));
+}
+
 /* The loop of one worker; an EAL lcore's function. */
 static int lcore_main(void *argument)
 {
@@ -288,6 +300,7 @@ static int lcore_main(void *argument)
 		else if (++lcore->idle_polls >= LCORE_IDLE_POLLS)
 			now_ps = lcore_sleep(lcore, now_ps);
 	}
+	lcore_release_peers(lcore, now_ps);
 	worker_offline(lcore->worker);
 	return 0;
 }

@@ -79,7 +79,10 @@ int lcores_watch(struct lcores *lcores, uint16_t worker, struct port_io *io);
 /** Start worker i's loop on EAL lcore lcore_id[i]. @return 0, or -errno (-EBUSY: lcore in use) */
 int lcores_start(struct lcores *lcores, const unsigned *lcore_id);
 
-/** Stop all loops and wait for them. Afterwards the workers belong to the caller's thread. */
+/**
+ * Stop all loops and wait for them; each lets the peers go that it pauses. Afterwards the workers belong to the
+ * caller's thread.
+ */
 void lcores_stop(struct lcores *lcores);
 
 /** Wake a worker if it sleeps. Any thread. Cost: a fence, a load; a system call if it sleeps. */

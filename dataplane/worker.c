@@ -232,6 +232,22 @@ void worker_online(struct worker *worker)
 		worker->snapshot = NULL;
 }
 
+bool worker_release_peers(struct worker *worker, uint64_t now_ps)
+{
+	bool told = true;
+
+	for (uint16_t port = 0; port < worker->leaf->ports; port++) {
+		uint64_t due_ps;
+
+		if (worker->leaf->owner[port] != worker->id || !worker->leaf->egress[port].up)
+			continue;
+		for (uint8_t p = 0; p < PRIORITY_COUNT; p++)
+			pfc_pause(worker, port, p, false, now_ps);
+		told &= pfc_send(worker, port, now_ps, &due_ps);
+	}
+	return told;
+}
+
 void worker_flush(struct worker *worker)
 {
 	for (uint16_t port = 0; port < worker->leaf->ports; port++)

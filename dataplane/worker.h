@@ -55,6 +55,13 @@ void worker_offline(struct worker *worker);
 void worker_online(struct worker *worker);
 
 /**
+ * Let every peer go that this worker pauses, with an xon: after its last poll, before the ports close. Nobody
+ * would refresh its pause, so it would end by itself; but that can take a second. Thread: its own.
+ * @return false: a device took no frame, or there was no buffer; call again, a little later
+ */
+bool worker_release_peers(struct worker *worker, uint64_t now_ps);
+
+/**
  * Drop everything queued or staged here, counted as DROP_STOPPED. Thread: its own, or control once
  * it has stopped.
  */

@@ -499,3 +499,48 @@ LEAF_TEST(pfc, a_dead_port_has_no_pauses_to_refresh)
 	fixture_discard(&f, SINK);
 	expect_silence(&f, "a dead port");
 }
+
+/* One frame a port with all that was paused there; those that wait for nothing hear nothing. */
+LEAF_TEST(pfc, PFC_XON_goes_to_every_peer_that_waits_when_a_worker_stops)
+{
+	struct pause pause;
+
+	open_blocked(3);
+	fill(SENDER, 3);
+	fill(SENDER + 1, 3);
+	fill(SENDER + 1, 4);
+	fixture_discard(&f, SENDER);
+	fixture_discard(&f, SENDER + 1);
+	cr_assert_not(pause_take(&f, SENDER + 2, &pause));
+	cr_assert(worker_release_peers(f.worker, f.now_ps));
+	expect_pause(&f, SENDER, 0, 1u << 3);
+	expect_pause(&f, SENDER + 1, 0, 1u << 3 | 1u << 4);
+	cr_assert_not(pause_take(&f, SENDER + 2, &pause));
+	cr_assert_not(pause_take(&f, SINK, &pause));
+	cr_assert_eq(counter_get(&counters(SENDER, 3)->tx_xon), 1);
+	cr_assert(worker_release_peers(f.worker, f.now_ps));
+	cr_assert_not(pause_take(&f, SENDER, &pause), "once is enough");
+}
+
+/* A device that takes nothing at first; and a dead port, to which nobody listens. */
+LEAF_TEST(pfc, PFC_XON_at_a_stop_is_tried_again_and_not_at_dead_ports)
+{
+	struct snapshot *snapshot;
+	struct pause pause;
+
+	open_blocked(2);
+	fill(SENDER, 3);
+	fill(SENDER + 1, 3);
+	fixture_discard(&f, SENDER);
+	fixture_discard(&f, SENDER + 1);
+	snapshot = snapshot_copy(f.snapshot);
+	snapshot->port[SENDER + 1].link_up = false;
+	fixture_publish(&f, snapshot);
+	fixture_discard(&f, SENDER); /* its pause, said again */
+	memory_io_limit(f.memory[SENDER], 0);
+	cr_assert_not(worker_release_peers(f.worker, f.now_ps));
+	memory_io_limit(f.memory[SENDER], BURST_COUNT_MAX);
+	cr_assert(worker_release_peers(f.worker, f.now_ps));
+	expect_pause(&f, SENDER, 0, 1u << 3);
+	cr_assert_not(pause_take(&f, SENDER + 1, &pause));
+}
