@@ -20,12 +20,17 @@
 
 static struct rte_mempool *pool;
 
-void harness_start(void)
+void harness_start_packets(uint32_t packets)
 {
 	/* Tables of a few switches come on top. */
-	cr_assert_eq(environment_start(environment_pool_bytes(HARNESS_PACKETS) + (32u << 20)), 0);
-	pool = fabric_pool_create(HARNESS_PACKETS);
+	cr_assert_eq(environment_start(environment_pool_bytes(packets) + (32u << 20)), 0);
+	pool = fabric_pool_create(packets);
 	cr_assert_not_null(pool, "%s", rte_strerror(rte_errno));
+}
+
+void harness_start(void)
+{
+	harness_start_packets(HARNESS_PACKETS);
 }
 
 struct rte_mempool *harness_pool(void)
@@ -156,23 +161,42 @@ static uint64_t tester_run(struct node *node, uint64_t now_ps)
 
 static const struct node_ops tester_ops = {"tester", tester_arrive, tester_run};
 
-static void rig_publish(struct rig *rig)
+int rig_publish(struct rig *rig)
 {
 	struct apply_port ports[RIG_PORTS_MAX];
-	struct apply_state state = {.port = ports, .packets_max = HARNESS_PACKETS / 2};
+	struct apply_state state = {.port = ports, .packets_max = rig->packets_max};
+	bool filled = rig->leaf->fib != NULL;
 	const struct snapshot *snapshot;
 
 	for (uint16_t i = 0; i < rig->port_count; i++)
 		ports[i] = (struct apply_port){.rate_bps = rig->config->ports[i].speed_bps,
-					       .link_up = true};
-	rig->leaf->fib = fib_create(FIB_COMPACT, apply_routes_max(rig->config));
+					       .link_up = !rig->link_down[i]};
+	if (!filled)
+		rig->leaf->fib = fib_create(FIB_COMPACT, apply_routes_max(rig->config));
 	cr_assert_not_null(rig->leaf->fib, "%s", rte_strerror(rte_errno));
-	snapshot = apply_snapshot(rig->config, &state, rig->leaf->fib, false);
-	cr_assert_not_null(snapshot, "%s", rte_strerror(rte_errno));
+	snapshot = apply_snapshot(rig->config, &state, rig->leaf->fib, filled);
+	if (snapshot == NULL)
+		return -rte_errno;
 	cr_assert_eq(switch_publish(rig->leaf, snapshot, snapshot_free), 0);
+	return 0;
 }
 
-struct rig *rig_create(const char *yaml)
+int rig_reload(struct rig *rig, const char *yaml)
+{
+	struct config_errors errors = {0};
+	struct config *before = rig->config;
+	int result;
+
+	rig->config = config_load_string("rig.yaml", yaml, strlen(yaml), &errors);
+	cr_assert_not_null(rig->config, "%s", errors.error[0].text);
+	result = rig_publish(rig);
+	config_free(result == 0 ? before : rig->config);
+	if (result != 0)
+		rig->config = before;
+	return result;
+}
+
+struct rig *rig_open(const char *yaml, uint32_t packets_max)
 {
 	struct config_errors errors = {0};
 	struct rig *rig = allocate(sizeof(*rig));
@@ -190,24 +214,41 @@ struct rig *rig_create(const char *yaml)
 	cr_assert_not_null(rig->config, "%s", errors.error[0].text);
 	rig->engine = engine_create(UINT64_MAX - 20 * PS_PER_US); /* across the wrap */
 	rig->port_count = rig->config->port_count;
+	rig->packets_max = packets_max;
 	cr_assert_leq(rig->port_count, RIG_PORTS_MAX);
 	params.port_count = rig->port_count;
 	params.mac = rig->config->leaf.router_mac;
+	if (packets_max > params.packets_max)
+		params.packets_max = packets_max;
 	rig->leaf = switch_create(rig->engine, &params);
 	cr_assert_not_null(rig->leaf, "%s", rte_strerror(rte_errno));
+	return rig;
+}
+
+void rig_plug(struct rig *rig, uint16_t port, struct node *end, uint64_t delay_ps)
+{
+	struct link_params link = {rig->config->ports[port].speed_bps, delay_ps,
+				   WIRE_OVERHEAD_BYTES};
+	struct wire *wire = &rig->wire[2 * port];
+
+	wire_init(&wire[0], rig->engine, &link, &rig->leaf->node, port);
+	wire_init(&wire[1], rig->engine, &link, end, 0);
+	cr_assert_eq(switch_attach(rig->leaf, port, &wire[1], &wire[0]), 0);
+}
+
+struct rig *rig_create(const char *yaml)
+{
+	struct rig *rig = rig_open(yaml, HARNESS_PACKETS / 2);
+
 	for (uint16_t i = 0; i < rig->port_count; i++) {
 		struct tester *tester = &rig->tester[i];
-		struct link_params link = {rig->config->ports[i].speed_bps, METRE_PS,
-					   WIRE_OVERHEAD_BYTES};
 
 		engine_add(rig->engine, &tester->node, &tester_ops);
-		wire_init(&rig->wire[2 * i], rig->engine, &link, &rig->leaf->node, i);
-		wire_init(&rig->wire[2 * i + 1], rig->engine, &link, &tester->node, 0);
+		rig_plug(rig, i, &tester->node, METRE_PS);
 		tester->tx = &rig->wire[2 * i];
 		tester->rx = &rig->wire[2 * i + 1];
-		cr_assert_eq(switch_attach(rig->leaf, i, tester->rx, tester->tx), 0);
 	}
-	rig_publish(rig);
+	cr_assert_eq(rig_publish(rig), 0, "%s", rte_strerror(rte_errno));
 	return rig;
 }
 

@@ -19,6 +19,8 @@
 
 /* A Criterion fixture: EAL and the pool. */
 void harness_start(void);
+/* The same with a pool of so many packets. */
+void harness_start_packets(uint32_t packets);
 struct rte_mempool *harness_pool(void);
 /* Every packet must be back. */
 void harness_check_pool(void);
@@ -65,13 +67,27 @@ struct rig {
 	struct config *config;
 	struct switch_node *leaf;
 	struct tester tester[RIG_PORTS_MAX];
-	struct wire wire[2 * RIG_PORTS_MAX];
+	struct wire wire[2 * RIG_PORTS_MAX]; /* 2 i to port i of the leaf, 2 i + 1 from it */
 	uint16_t port_count;
+	uint32_t packets_max; /* buffers of the leaf */
+	bool link_down[RIG_PORTS_MAX];
 };
 
 /* A leaf by its leaf.yaml; every port needs a speed. Cables are 1 m. */
 struct rig *rig_create(const char *yaml);
 void rig_free(struct rig *rig);
+
+/* The same with other ends than testers: open, plug in one for each port, publish. */
+struct rig *rig_open(const char *yaml, uint32_t packets_max);
+/* @param end a node of the rig's engine; arrivals at its port 0. @param delay_ps one way */
+void rig_plug(struct rig *rig, uint16_t port, struct node *end, uint64_t delay_ps);
+/*
+ * Put the rig's config in force, and what link_down says. Again: what a reload does, of a config with the
+ * same ports, addresses and routes. @return 0, or what apply_snapshot() said; then nothing has changed
+ */
+int rig_publish(struct rig *rig);
+/* Another leaf.yaml; the same conditions. @return as rig_publish() */
+int rig_reload(struct rig *rig, const char *yaml);
 
 /* Frame to be sent at a time (not before that of the one before). */
 void rig_send(struct rig *rig, uint16_t port, uint64_t time_ps, const uint8_t *bytes, uint32_t real,
