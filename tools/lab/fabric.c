@@ -198,7 +198,8 @@ static int publish(struct fabric *fabric, uint32_t index, const struct config *c
 	if (!filled)
 		switch_node->fib = fib_create(FIB_COMPACT, apply_routes_max(config));
 	if (switch_node->fib != NULL)
-		snapshot = fabric_config_apply(scenario, index, config, switch_node->fib, filled);
+		snapshot = fabric_config_apply(scenario, index, config, fabric->link_down,
+					       switch_node->fib, filled);
 	if (snapshot == NULL)
 		result = rte_errno != 0 ? -rte_errno : -ENOMEM;
 	fabric_config_free(config);
@@ -228,7 +229,7 @@ static int build(struct fabric *fabric, const struct fabric_options *options)
 		result = create_link(fabric, i);
 	for (uint32_t i = 0; i < topology->switch_count && result == 0; i++) {
 		teach(fabric, i);
-		result = publish(fabric, i, &fabric->scenario->config);
+		result = publish(fabric, i, &fabric->classes);
 	}
 	return result;
 }
@@ -277,6 +278,8 @@ struct fabric *fabric_create(const struct scenario *scenario, struct rte_mempool
 	fabric->switches = allocate(topology->switch_count * sizeof(struct switch_node *));
 	fabric->hosts = allocate(topology->host_count * sizeof(*fabric->hosts));
 	fabric->wires = allocate(2 * (size_t)topology->link_count * sizeof(*fabric->wires));
+	fabric->link_down = allocate(topology->link_count * sizeof(*fabric->link_down));
+	fabric->classes = scenario->config;
 	result = build(fabric, options);
 	if (result != 0) {
 		fabric_free(fabric);
@@ -306,6 +309,7 @@ void fabric_free(struct fabric *fabric)
 	engine_free(fabric->engine);
 	traffic_fini(&fabric->traffic);
 	free(fabric->traffic.flows);
+	free(fabric->link_down);
 	free(fabric->wires);
 	free(fabric->hosts);
 	free(fabric->switches);
@@ -318,6 +322,26 @@ int fabric_reload(struct fabric *fabric, const struct config *classes)
 
 	for (uint32_t i = 0; i < fabric->scenario->topology->switch_count && result == 0; i++)
 		result = publish(fabric, i, classes);
+	if (result == 0)
+		fabric->classes = *classes;
+	return result;
+}
+
+int fabric_link(struct fabric *fabric, uint32_t link, bool up)
+{
+	const struct topology *topology = fabric->scenario->topology;
+	int result = 0;
+
+	fabric->link_down[link] = !up;
+	for (uint32_t end = 0; end < 2 && result == 0; end++) {
+		const struct topology_node *node =
+			&topology->nodes[topology->links[link].node[end]];
+
+		if (node->host)
+			host_link(&fabric->hosts[node->index], up);
+		else
+			result = publish(fabric, node->index, &fabric->classes);
+	}
 	return result;
 }
 

@@ -38,7 +38,9 @@ struct fabric {
 	struct queue_pool *queue_pool;
 	struct switch_node **switches; /* [topology->switch_count] */
 	struct host *hosts;            /* [topology->host_count] */
-	struct wire *wires; /* [2 * topology->link_count]: 2 l from end 0, 2 l + 1 from end 1 */
+	struct wire *wires;    /* [2 * topology->link_count]: 2 l from end 0, 2 l + 1 from end 1 */
+	bool *link_down;       /* [topology->link_count] */
+	struct config classes; /* in force: what the scenario says, or the last reload */
 	struct traffic traffic;
 };
 
@@ -67,6 +69,12 @@ void fabric_free(struct fabric *fabric);
 
 /** Put changed classes in force on every switch: what a reload does in the daemon. */
 int fabric_reload(struct fabric *fabric, const struct config *classes);
+
+/**
+ * Take a link down or up, both ends at once. What is on the wire still arrives.
+ * @return 0, or -errno of the switches' snapshots: -EAGAIN when the one before last is still in use
+ */
+int fabric_link(struct fabric *fabric, uint32_t link, bool up);
 
 /* What became of every frame. injected + copied == delivered + dropped + consumed + in_flight. */
 struct fabric_conservation {

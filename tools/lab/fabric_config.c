@@ -205,9 +205,11 @@ static void say_why(const struct config *config, const struct apply_state *state
 }
 
 const struct snapshot *fabric_config_apply(const struct scenario *scenario, uint32_t index,
-					   const struct config *config, struct fib *fib,
-					   bool fib_filled)
+					   const struct config *config, const bool *link_down,
+					   struct fib *fib, bool fib_filled)
 {
+	const struct topology *topology = scenario->topology;
+	const struct topology_node *node = &topology->nodes[topology->switches[index]];
 	struct random random = random_of(scenario->seed, RANDOM_SWITCH, index);
 	struct apply_port *ports = allocate(config->port_count * sizeof(*ports));
 	struct apply_state state = {
@@ -221,7 +223,7 @@ const struct snapshot *fabric_config_apply(const struct scenario *scenario, uint
 	for (uint16_t i = 0; i < config->port_count; i++)
 		ports[i] = (struct apply_port){
 			.rate_bps = config->ports[i].speed_bps,
-			.link_up = true,
+			.link_up = !link_down[node->links[i]],
 		};
 	snapshot = apply_snapshot(config, &state, fib, fib_filled);
 	if (snapshot == NULL && rte_errno == EINVAL)
@@ -230,6 +232,6 @@ const struct snapshot *fabric_config_apply(const struct scenario *scenario, uint
 	/* The leaf's wire clock must agree with the wires. */
 	for (uint16_t i = 0; snapshot != NULL && i < config->port_count; i++)
 		snapshot->port[i].overhead_change =
-			(int32_t)scenario->topology->overhead_bytes - WIRE_OVERHEAD_BYTES;
+			(int32_t)topology->overhead_bytes - WIRE_OVERHEAD_BYTES;
 	return snapshot;
 }

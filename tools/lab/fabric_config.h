@@ -31,9 +31,13 @@ struct config *fabric_config_create(const struct scenario *scenario, uint32_t in
 				    const struct config *classes);
 void fabric_config_free(struct config *config);
 
-/** What the dataplane reads. @return NULL with rte_errno set */
+/**
+ * What the dataplane reads.
+ * @param link_down by link of the topology
+ * @return NULL with rte_errno set
+ */
 const struct snapshot *fabric_config_apply(const struct scenario *scenario, uint32_t index,
-					   const struct config *config, struct fib *fib,
-					   bool fib_filled);
+					   const struct config *config, const bool *link_down,
+					   struct fib *fib, bool fib_filled);
 
 #endif

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_mbuf.h>
-
 #include <rte_byteorder.h>
+#include <rte_mbuf.h>
 
 #include "dataplane/packet.h"
 #include "dataplane/parse.h"
@@ -116,6 +115,39 @@ static uint64_t host_resume(struct host *host, uint64_t now_ps)
 			host->paused &= (uint8_t) ~(1u << p);
 	}
 	return due_ps;
+}
+
+/* Pause the leaf, or let it go: the wire is free. @return true: a frame was sent */
+static __rte_noinline bool host_storm_send(struct host *host, uint64_t now_ps)
+{
+	struct host_storm *storm = &host->storm;
+	struct pfc_frame frame = {.enabled = storm->priorities};
+	bool over = !time_after(storm->until_ps, now_ps);
+	struct rte_mbuf *packet;
+
+	if (time_after(storm->next_ps, now_ps))
+		return false;
+	packet = rte_pktmbuf_alloc(host->params.pool);
+	if (packet == NULL) {
+		host->traffic->pool_empty++;
+		storm->next_ps = now_ps + POOL_RETRY_PS;
+		return false;
+	}
+	for (uint32_t p = 0; p < PRIORITY_COUNT && !over; p++)
+		if ((storm->priorities >> p & 1) != 0)
+			frame.quanta[p] = PFC_QUANTA_MAX;
+	pfc_frame_write((uint8_t *)rte_pktmbuf_append(packet, PFC_FRAME_BYTES), host->params.mac,
+			&frame);
+	packet_virtual_bytes_set(packet, 0);
+	/* Refreshed at half of its time, so that it has no gaps. */
+	storm->next_ps =
+		time_min(storm->until_ps,
+			 now_ps + pfc_quanta_ps(PFC_QUANTA_MAX, host->tx->rate.rate_bps) / 2);
+	if (over)
+		storm->priorities = 0;
+	wire_send(host->tx, packet);
+	host->sent_packets++;
+	return true;
 }
 
 /* --- buffers --- */
@@ -291,6 +323,17 @@ static __rte_noinline void host_receive(struct host *host, uint64_t now_ps)
 	host->arrived = false;
 }
 
+/* What hosts usually have no reason for. @return when it has something to do again */
+static __rte_noinline uint64_t host_misbehave(struct host *host, uint64_t now_ps)
+{
+	if (host->storm.priorities == 0 || host->down)
+		return now_ps + TIME_IDLE_PS;
+	if (wire_free(host->tx))
+		host_storm_send(host, now_ps);
+	return host->storm.priorities == 0 ? now_ps + TIME_IDLE_PS
+					   : time_max(host->storm.next_ps, host->tx->free_ps);
+}
+
 static uint64_t host_run(struct node *node, uint64_t now_ps)
 {
 	struct host *host = (struct host *)node;
@@ -302,6 +345,11 @@ static uint64_t host_run(struct node *node, uint64_t now_ps)
 		host_receive(host, now_ps);
 	if (unlikely(host->paused != 0))
 		resume_ps = host_resume(host, now_ps);
+	if (unlikely(host->odd)) {
+		resume_ps = time_min(resume_ps, host_misbehave(host, now_ps));
+		if (host->down)
+			return now_ps + TIME_IDLE_PS;
+	}
 	mask = host->ready & (uint32_t)~host->paused;
 	if (mask == 0)
 		return resume_ps;
@@ -356,6 +404,23 @@ void host_start(struct host *host, struct flow *flow)
 		return;
 	due_add(host, flow);
 	engine_wake(host->node.engine, &host->node, flow->due_ps);
+}
+
+void host_storm(struct host *host, uint8_t priorities, uint64_t until_ps)
+{
+	uint64_t now_ps = host->node.engine->now_ps;
+
+	host->storm = (struct host_storm){priorities, now_ps, until_ps};
+	host->odd = true;
+	engine_wake(host->node.engine, &host->node, now_ps);
+}
+
+void host_link(struct host *host, bool up)
+{
+	host->down = !up;
+	host->odd = true;
+	host->paused = 0;
+	engine_wake(host->node.engine, &host->node, host->node.engine->now_ps);
 }
 
 static bool same_network(const struct host *a, const struct host *b)

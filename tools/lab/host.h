@@ -7,6 +7,8 @@
  * flow control (802.1Qbb): from the time a pause has arrived, flows of its priorities begin no packet
  * until its quanta are over or another frame changes that.
  *
+ * It can be told to misbehave: to pause its leaf for a while (host_storm()), and to have no link.
+ *
  * Thread: the lab's.
  */
 #ifndef LAB_HOST_H
@@ -59,12 +61,20 @@ struct host_due {
 	uint32_t count, size;
 };
 
+/* Pauses that a host sends for no reason. */
+struct host_storm {
+	uint8_t priorities; /* 0: none */
+	uint64_t next_ps;   /* frame */
+	uint64_t until_ps;
+};
+
 struct host {
 	struct node node;
 	/* Hot. */
 	alignas(64) struct wire *tx;
 	struct wire *rx;
 	bool arrived;   /* something waits at rx */
+	bool odd;       /* it was told to misbehave */
 	uint8_t ready;  /* bit p: due[p] isn't empty */
 	uint8_t paused; /* bit p: the leaf has paused priority p */
 	struct host_due due[PRIORITY_COUNT];
@@ -73,6 +83,8 @@ struct host {
 	uint64_t received_packets;
 	uint64_t stray_packets; /* of those, not for a flow of ours */
 	uint64_t pause_until_ps[PRIORITY_COUNT];
+	bool down; /* no link: sends nothing */
+	struct host_storm storm;
 	struct host_params params;
 };
 
@@ -86,6 +98,15 @@ void host_attach(struct host *host, struct wire *tx, struct wire *rx);
 
 /** Let a flow of this host begin. The engine must not be beyond its start. */
 void host_start(struct host *host, struct flow *flow);
+
+/**
+ * Pause priorities of the leaf's port from now until a time, without a break; then let them go. One storm at
+ * a time: a new one takes the place of the one before.
+ */
+void host_storm(struct host *host, uint8_t priorities, uint64_t until_ps);
+
+/** The link is gone, or there again; pauses before that are forgotten. */
+void host_link(struct host *host, bool up);
 
 /** MAC and IP addresses of frames from a host to another. */
 void host_path(const struct host *from, const struct host *to, struct frame_path *path);
