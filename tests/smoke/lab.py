@@ -251,11 +251,11 @@ class Host:
 class Leaf:
     """The daemon, in the world's own namespace."""
 
-    def __init__(self, world, config):
+    def __init__(self, world, config, name="leaf"):
         self.world = world
-        self.path = os.path.join(world.directory, "leaf.yaml")
-        self.log_path = os.path.join(world.directory, "roceleaf.log")
-        self.runtime = os.path.join(world.directory, "run")
+        self.path = os.path.join(world.directory, f"{name}.yaml")
+        self.log_path = os.path.join(world.directory, f"{name}.log")
+        self.runtime = os.path.join(world.directory, f"run-{name}")
         self.process = None
         self.drops_at_start = {}
         self.write(config)
@@ -379,6 +379,7 @@ class World:
         # Short: paths of Unix sockets end at 107 bytes.
         self.directory = tempfile.mkdtemp(prefix="roceleaf-", dir="/tmp")
         self.leaf = None
+        self.others = []  # more leaves, in the same namespace
 
     def host(self, name, **options):
         host = Host(self, name, len(self.hosts) + 1, **options)
@@ -388,6 +389,12 @@ class World:
     def start_leaf(self, config):
         self.leaf = Leaf(self, config)
         return self.leaf.start()
+
+    def start_another(self, name, config):
+        """Start one more leaf, on other ports; `name` tells its files from those of the others."""
+        leaf = Leaf(self, config, name)
+        self.others.append(leaf)
+        return leaf.start()
 
     def start(self, *command):
         process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
@@ -411,13 +418,16 @@ class World:
         return self
 
     def __exit__(self, kind, error, trace):
+        leaves = ([] if self.leaf is None else [self.leaf]) + self.others
         try:
-            if kind is None and self.leaf is not None and self.leaf.process.poll() is None:
-                self.leaf.check_conserved()
-                self.leaf.stop()
+            for leaf in leaves if kind is None else []:
+                if leaf.process.poll() is None:
+                    leaf.check_conserved()
+                    leaf.stop()
         finally:
-            if kind is not None and self.leaf is not None and os.path.exists(self.leaf.log_path):
-                print("\n".join("# " + line for line in self.leaf.log()[-4000:].splitlines()))
+            for leaf in leaves if kind is not None else []:
+                if os.path.exists(leaf.log_path):
+                    print("\n".join("# " + line for line in leaf.log()[-4000:].splitlines()))
             self.close()
 
 

@@ -32,12 +32,12 @@ COUNTERS = ("rx_frames", "tx_xoff", "tx_xon", "rx_pauses", "tx_pauses")
 class Rack(World):
     """Three hosts, each behind a routed port, that have talked to each other."""
 
-    def __init__(self):
+    def __init__(self, config=CONFIG):
         super().__init__()
         self.tap = {}
         for n in (1, 2, 3):
             self.host(f"h{n}", addresses=[f"10.{n}.0.2/24"], gateways=[f"10.{n}.0.1"])
-        self.start_leaf(CONFIG)
+        self.start_leaf(config)
         self.hosts["h1"].ping("10.2.0.2")
         self.hosts["h1"].ping("10.3.0.2")
         for name, host in self.hosts.items():
@@ -161,9 +161,9 @@ def test_paused():
         check_equal(row["tx_xoff"], 0, "pauses sent by p3")
 
 
-def fill(world, tap, limit):
+def fill(world, tap, limit, dscp=ROCE):
     """Send from h1 to the slow port until the leaf says xoff: its frame, and the packets sent."""
-    packet = world.packet("10.3.0.2", ROCE, 1400)
+    packet = world.packet("10.3.0.2", dscp, 1400)
     for sent in range(1, limit + 1):
         tap.send(packet)
         frame = tap.read(0)
@@ -230,6 +230,26 @@ def test_cleared():
     frames = world.leaf.ctl("show", "pfc", "--watch", "0.1", "--count", "2").stdout.split("\n\n")
     check("RX frame/s" in frames[0], f"no rates: {frames}")
     lab.close_shared()
+
+
+def test_let_go_at_stop():
+    """PFC-XON: a leaf that stops lets the peers go that it has paused"""
+    # The queue doesn't move: its receiver has paused it for 3.4 s, and again for as long.
+    with Rack(CONFIG.replace("speed: 50M", "speed: 10M")) as world:
+        tap, mac = world.tap["h1"], world.leaf.ports()["p1"]["mac"]
+        world.tap["h3"].send(pfc_frame(world.hosts["h3"].mac, {3: 65535}))
+        wait_until(lambda: world.pfc()["p3", 3]["rx_paused"], "the queue is paused")
+        tap.drain()
+        frame, _ = fill(world, tap, 1500)
+        check_equal(frame.hex(), pfc_frame(mac, {3: 65535}).hex(), "xoff")
+        check(world.pfc()["p1", 3]["tx_paused"], "the sender is paused")
+        world.tap["h3"].send(pfc_frame(world.hosts["h3"].mac, {3: 65535}))
+        world.leaf.stop()
+        said = [frame for frame in iter(lambda: tap.read(0), None) if is_control(frame)]
+        check(said, "it stopped without a word")
+        check_equal(said.pop().hex(), pfc_frame(mac, {3: 0}).hex(), "its last word, byte by byte")
+        for frame in said:
+            check_equal(frame.hex(), pfc_frame(mac, {3: 65535}).hex(), "what it said before")
 
 
 if __name__ == "__main__":
