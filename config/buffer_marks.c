@@ -92,6 +92,22 @@ static void check_curve(const struct config *config, const struct buffer_plan *p
 		plan->pair_count, mark_room_bytes(plan, class));
 }
 
+/* However low a curve lies: an average is late. */
+static void check_average(const struct config *config, const struct buffer_plan_class *class,
+			  struct config_errors *errors)
+{
+	if (class->class->half_life_ps == 0 || config->buffer.allow_pfc_before_ecn)
+		return;
+	config_fail(
+		config, errors,
+		config_mark_of(config, "classes[%u].average", buffer_class_index(config, class)),
+		"average of class %s, which is lossless: after a half-life of %" PRIu64
+		" ns the average has come only half the way to a new depth, so that a burst "
+		"pauses its senders before it marks: remove it, or allow_pfc_before_ecn: true in "
+		"buffer",
+		class->class->name, class->class->half_life_ps / PS_PER_NS);
+}
+
 void buffer_plan_marks(const struct config *config, const struct buffer_machine *machine,
 		       struct buffer_plan *plan, struct config_errors *errors)
 {
@@ -101,11 +117,14 @@ void buffer_plan_marks(const struct config *config, const struct buffer_machine 
 
 		if (class->class == NULL)
 			continue;
-		if (paused)
+		if (paused) {
+			check_average(config, class, errors);
 			check_curve(config, plan, class, errors);
+		}
 		for (uint32_t i = 0; i < plan->port_count; i++) {
 			struct buffer_plan_queue *queue = &plan->queue[p * plan->port_count + i];
 
+			queue->half_life_ps = class->class->half_life_ps;
 			queue->wred = class->class->wred;
 			queue->wred_curve = class->class->wred_curve;
 			queue->ecn = class->class->ecn == CONFIG_ECN_CURVE;

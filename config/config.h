@@ -154,7 +154,8 @@ struct config_class {
 	struct config_curve ecn_curve;
 	bool wred; /* lossy only; default off */
 	struct config_curve wred_curve;
-	uint32_t alpha_q8; /* 256 * alpha, 1..32768; default 256 */
+	uint64_t half_life_ps; /* of the average depth that both go by; 0: by the depth itself */
+	uint32_t alpha_q8;     /* 256 * alpha, 1..32768; default 256 */
 	/* What each port has for this class alone. Lossless only; not given: its longest frame. */
 	uint32_t reserved_bytes;
 	bool reserved_given;

@@ -333,6 +333,14 @@ static void check_class(struct schema_document *document, struct schema_node *no
 			"max_rate needs strict: true in class %s: other classes are held by "
 			"their weights",
 			class->name);
+	if (class->half_life_ps != 0 && class->wred_curve.max_bytes == 0 &&
+	    class->ecn_curve.max_bytes == 0 &&
+	    (class->ecn_given ? class->ecn != CONFIG_ECN_AUTO : !class->lossless))
+		schema_fail_key(
+			document, schema_child(node, "average"),
+			"average of class %s has nothing to go by it: the class has neither "
+			"ecn nor wred",
+			class->name);
 	if (class->lossless && class->wred_curve.max_bytes != 0)
 		schema_fail_key(document, schema_child(node, "wred"),
 				"wred is for lossy classes and class %s is lossless: nothing of it "
@@ -388,6 +396,12 @@ static const struct schema_row class_rows[] = {
 	 .help = "When packets of a lossy class are dropped early."},
 	{"wred", SCHEMA_MAP, SCHEMA_FIELD(struct config_class, wred_curve), .table = &wred_table,
 	 .flags = SCHEMA_RELOADABLE | SCHEMA_OPTIONAL},
+	{"average", SCHEMA_TIME, SCHEMA_FIELD(struct config_class, half_life_ps), .min = PS_PER_US,
+	 .max = 500 * PS_PER_MS, .flags = SCHEMA_RELOADABLE,
+	 .fallback_help = "none: by the bytes of this moment",
+	 .help = "For studies of RED: ecn and wred of this class go by an exponentially weighted average "
+		 "of the bytes in a queue, of this half-life. A lossless class needs "
+		 "allow_pfc_before_ecn with it."},
 	{0},
 };
 

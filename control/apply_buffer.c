@@ -44,7 +44,9 @@ static uint32_t chance_of(uint32_t ppm)
 
 static struct mark_table mark_of(const struct buffer_plan_queue *queue)
 {
-	struct mark_table mark = {.ecn_min_bytes = UINT32_MAX, .wred_min_bytes = UINT32_MAX};
+	struct mark_table mark = {.ecn_min_bytes = UINT32_MAX,
+				  .wred_min_bytes = UINT32_MAX,
+				  .half_life_ps = queue->half_life_ps};
 
 	if (queue->ecn) {
 		mark.ecn_min_bytes = queue->ecn_curve.min_bytes;

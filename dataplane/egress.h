@@ -14,7 +14,8 @@
  * its rate on a busy machine. Time in which nothing waited is gone.
  *
  * Every packet that leaves is discharged from the account of its ingress port, and may be marked on its
- * way out (mark.h): by the bytes that stay behind it.
+ * way out (mark.h): by the bytes that stay behind it, or by the queue's average depth. The average is
+ * kept for queues that go by it only; all their packets take the slower ways here and in enqueue.c.
  *
  * What was scheduled is never put back: frames that a device didn't take wait in a staging array
  * per priority and go first next time, with nothing charged or marked again.
@@ -29,6 +30,7 @@
 #include <stdint.h>
 
 #include "dataplane/drop.h"
+#include "dataplane/mark.h"
 #include "dataplane/port_io.h"
 #include "dataplane/queue.h"
 #include "dataplane/snapshot.h"
@@ -71,6 +73,7 @@ struct egress_port {
 	uint8_t paused;   /* bit p: its peer has paused queue p (pfc.h) */
 	uint8_t dropping; /* bit p: its watchdog drops what comes for queue p (storm.h) */
 	uint8_t ignoring; /* bit p: pauses of queue p are ignored (storm.h) */
+	uint8_t averaged; /* bit p: queue p is marked and dropped from by its average depth */
 	/* Line 1: every transmission, written only at odd rates. */
 	alignas(64) struct wire_rate rate;
 	uint32_t overhead_bytes; /* of a frame on the wire */
@@ -78,6 +81,7 @@ struct egress_port {
 	struct shaper shaper[PRIORITY_COUNT];
 	uint64_t shaper_catch_up_ps; /* and the frame on the wire when a shaper lets the next go */
 	struct staging staging;
+	struct mark_average average[PRIORITY_COUNT]; /* of queues of `averaged` */
 };
 
 /** Before the first use. */
@@ -108,6 +112,12 @@ void egress_flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
 
 /** Let a queue take packets again, as the snapshot says. Cold. */
 void egress_admit_queue(struct worker *worker, uint16_t port, uint32_t priority);
+
+/**
+ * Average depth of a queue of `averaged`, up to now; from now on it is as deep as it is.
+ * Called after every change.
+ */
+uint32_t egress_average(struct worker *worker, uint16_t port, uint32_t priority);
 
 /** Packets in staging of a port. */
 uint32_t egress_staged_packets(const struct egress_port *egress);

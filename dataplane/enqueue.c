@@ -28,10 +28,22 @@ static bool dropped_early(struct worker *worker, struct rte_mbuf *packet, uint16
 	const struct packet_meta *meta = packet_meta(packet);
 	const struct mark_table *mark = snapshot_mark(worker->snapshot, egress, meta->priority);
 
+	if (mark->half_life_ps != 0)
+		depth = egress_average(worker, egress, meta->priority);
 	if (mark->ecn_min_bytes != UINT32_MAX &&
 	    ecn_codepoint(packet_data(packet) + meta->l3_offset, meta->flags) != ECN_NOT_ECT)
 		return false;
 	return mark_wred(mark, depth, &worker->random);
+}
+
+static void append(struct worker *worker, struct egress_queue *queue, struct rte_mbuf *packet,
+		   uint16_t egress, uint32_t depth)
+{
+	uint8_t priority = packet_meta(packet)->priority;
+
+	enqueue_append(worker, queue, packet, egress, priority, depth);
+	if ((worker->leaf->egress[egress].averaged >> priority & 1) != 0)
+		egress_average(worker, egress, priority);
 }
 
 void enqueue_closer(struct worker *worker, struct rte_mbuf *packet, uint16_t egress)
@@ -53,7 +65,7 @@ void enqueue_closer(struct worker *worker, struct rte_mbuf *packet, uint16_t egr
 	else
 		reason = buffer_admit(worker, priority, meta->cost_bytes);
 	if (reason == DROP_COUNT)
-		enqueue_append(worker, queue, packet, egress, priority, depth);
+		append(worker, queue, packet, egress, depth);
 	else
 		refuse(worker, packet, egress, reason);
 }

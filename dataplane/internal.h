@@ -52,6 +52,7 @@ struct leaf {
 struct worker {
 	alignas(64) struct leaf *leaf;
 	const struct snapshot *snapshot; /* as of the last poll */
+	uint64_t now_ps;                 /* of the poll */
 	uint16_t id;
 	struct port_bits rx_ready;
 	struct port_bits tx_ready;

@@ -131,6 +131,13 @@ void leaf_queue_totals(const struct leaf *leaf, uint16_t port, uint8_t priority,
 void leaf_queue_rare_totals(const struct leaf *leaf, uint16_t port, uint8_t priority,
 			    struct queue_rare_totals *totals);
 
+/**
+ * Average depth that a queue's marks and early drops go by; 0 where they go by the depth itself.
+ * @param snapshot the one in force, or one that the caller keeps. @param now_ps the workers' time
+ */
+uint32_t leaf_queue_average_bytes(const struct leaf *leaf, const struct snapshot *snapshot,
+				  uint16_t port, uint8_t priority, uint64_t now_ps);
+
 /** @param now_ps the workers' time */
 void leaf_pfc_totals(const struct leaf *leaf, uint16_t port, uint8_t priority, uint64_t now_ps,
 		     struct pfc_totals *totals);

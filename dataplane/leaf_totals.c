@@ -29,6 +29,16 @@ void leaf_queue_rare_totals(const struct leaf *leaf, uint16_t port, uint8_t prio
 	}
 }
 
+uint32_t leaf_queue_average_bytes(const struct leaf *leaf, const struct snapshot *snapshot,
+				  uint16_t port, uint8_t priority, uint64_t now_ps)
+{
+	uint64_t half_life_ps = snapshot_mark(snapshot, port, priority)->half_life_ps;
+
+	if (half_life_ps == 0)
+		return 0;
+	return mark_average_read(&leaf->egress[port].average[priority], now_ps, half_life_ps);
+}
+
 static uint64_t acquire(const _Atomic uint64_t *field)
 {
 	return atomic_load_explicit(field, memory_order_acquire);

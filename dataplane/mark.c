@@ -35,15 +35,21 @@ static uint64_t scale(uint64_t difference_q16, uint64_t weight)
 	return ((difference_q16 >> 16) * weight >> 16) + ((difference_q16 & 0xffff) * weight >> 32);
 }
 
+/* What an average becomes while a depth stands. */
+static uint64_t approach(uint64_t average_q16, uint64_t depth_q16, uint64_t weight)
+{
+	if (average_q16 >= depth_q16)
+		return depth_q16 + scale(average_q16 - depth_q16, weight);
+	return depth_q16 - scale(depth_q16 - average_q16, weight);
+}
+
 /* A depth stood for this long. */
 static void apply(struct mark_average *average, uint64_t depth_q16, uint64_t time_ps)
 {
-	uint64_t weight = weight_q32(time_ps, average->half_life_ps);
+	uint64_t average_q16 = atomic_load_explicit(&average->average_q16, memory_order_relaxed);
 
-	if (average->average_q16 >= depth_q16)
-		average->average_q16 = depth_q16 + scale(average->average_q16 - depth_q16, weight);
-	else
-		average->average_q16 = depth_q16 - scale(depth_q16 - average->average_q16, weight);
+	average_q16 = approach(average_q16, depth_q16, weight_q32(time_ps, average->half_life_ps));
+	atomic_store_explicit(&average->average_q16, average_q16, memory_order_relaxed);
 }
 
 static void apply_window(struct mark_average *average)
@@ -58,23 +64,40 @@ static void apply_window(struct mark_average *average)
 
 void mark_average_fold(struct mark_average *average, uint64_t stood_ps)
 {
+	uint64_t depth_bytes = atomic_load_explicit(&average->depth_bytes, memory_order_relaxed);
+
 	if (stood_ps < average->window_ps) {
 		/* Together less than two windows, 2^30 ps: the sum stays below 2^62. */
-		average->sum_byte_ps += average->depth_bytes * stood_ps;
+		average->sum_byte_ps += depth_bytes * stood_ps;
 		average->filled_ps += stood_ps;
 		apply_window(average);
 	} else {
 		apply_window(average);
-		apply(average, (uint64_t)average->depth_bytes << 16, stood_ps);
+		apply(average, depth_bytes << 16, stood_ps);
 	}
 }
 
 void mark_average_init(struct mark_average *average, uint64_t now_ps, uint64_t half_life_ps)
 {
 	assert(half_life_ps >= MARK_HALF_LIFE_PS_MIN && half_life_ps <= MARK_HALF_LIFE_PS_MAX);
-	*average = (struct mark_average){
-		.time_ps = now_ps,
-		.window_ps = half_life_ps / WINDOWS_PER_HALF_LIFE,
-		.half_life_ps = half_life_ps,
-	};
+	atomic_store_explicit(&average->time_ps, now_ps, memory_order_relaxed);
+	atomic_store_explicit(&average->depth_bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&average->average_q16, 0, memory_order_relaxed);
+	average->window_ps = half_life_ps / WINDOWS_PER_HALF_LIFE;
+	average->sum_byte_ps = 0;
+	average->filled_ps = 0;
+	average->half_life_ps = half_life_ps;
+}
+
+uint32_t mark_average_read(const struct mark_average *average, uint64_t now_ps,
+			   uint64_t half_life_ps)
+{
+	uint64_t average_q16 = atomic_load_explicit(&average->average_q16, memory_order_relaxed);
+	uint64_t depth_bytes = atomic_load_explicit(&average->depth_bytes, memory_order_relaxed);
+	uint64_t time_ps = atomic_load_explicit(&average->time_ps, memory_order_relaxed);
+
+	if (time_after(now_ps, time_ps))
+		average_q16 = approach(average_q16, depth_bytes << 16,
+				       weight_q32(now_ps - time_ps, half_life_ps));
+	return (uint32_t)(average_q16 >> 16);
 }

@@ -19,6 +19,7 @@
 #ifndef DATAPLANE_MARK_H
 #define DATAPLANE_MARK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -121,13 +122,14 @@ static inline bool mark_wred(const struct mark_table *table, uint32_t depth_byte
 #define MARK_HALF_LIFE_PS_MIN PS_PER_US
 #define MARK_HALF_LIFE_PS_MAX (UINT64_C(1) << 39) /* 0.55 s: what 64-bit products allow */
 
+/* Written by one worker; atomic is what mark_average_read() reads. */
 struct mark_average {
-	uint64_t time_ps;     /* of the last update; wraps like any time */
-	uint64_t window_ps;   /* half_life_ps / 1024 */
-	uint64_t sum_byte_ps; /* depth times time of the window so far */
-	uint64_t filled_ps;   /* < window_ps */
-	uint32_t depth_bytes; /* since time_ps */
-	uint64_t average_q16; /* bytes * 2^16 */
+	_Atomic uint64_t time_ps;     /* of the last update; wraps like any time */
+	_Atomic uint32_t depth_bytes; /* since time_ps */
+	_Atomic uint64_t average_q16; /* bytes * 2^16 */
+	uint64_t window_ps;           /* half_life_ps / 1024 */
+	uint64_t sum_byte_ps;         /* depth times time of the window so far */
+	uint64_t filled_ps;           /* < window_ps */
 	uint64_t half_life_ps;
 };
 
@@ -145,24 +147,36 @@ void mark_average_fold(struct mark_average *average, uint64_t stood_ps);
 static inline void mark_average_update(struct mark_average *average, uint64_t now_ps,
 				       uint32_t depth_bytes)
 {
-	uint64_t stood_ps = now_ps - average->time_ps;
+	uint64_t time_ps = atomic_load_explicit(&average->time_ps, memory_order_relaxed);
+	uint64_t stood_ps = now_ps - time_ps;
 
-	if (time_after(now_ps, average->time_ps)) {
-		average->time_ps = now_ps;
+	if (time_after(now_ps, time_ps)) {
+		atomic_store_explicit(&average->time_ps, now_ps, memory_order_relaxed);
 		if (stood_ps < average->window_ps - average->filled_ps) {
-			average->sum_byte_ps += average->depth_bytes * stood_ps;
+			average->sum_byte_ps +=
+				atomic_load_explicit(&average->depth_bytes, memory_order_relaxed) *
+				stood_ps;
 			average->filled_ps += stood_ps;
 		} else {
 			mark_average_fold(average, stood_ps);
 		}
 	}
-	average->depth_bytes = depth_bytes;
+	atomic_store_explicit(&average->depth_bytes, depth_bytes, memory_order_relaxed);
 }
 
 /** What to give to mark_ecn() and mark_wred(), rounded down. */
 static inline uint32_t mark_average_bytes(const struct mark_average *average)
 {
-	return (uint32_t)(average->average_q16 >> 16);
+	return (uint32_t)(atomic_load_explicit(&average->average_q16, memory_order_relaxed) >> 16);
 }
+
+/**
+ * The average as of now, for people: the depth stands since the last update. Any thread; while the
+ * worker writes it may mix two updates.
+ * @param now_ps       the worker's time, of this moment
+ * @param half_life_ps as given to mark_average_init()
+ */
+uint32_t mark_average_read(const struct mark_average *average, uint64_t now_ps,
+			   uint64_t half_life_ps);
 
 #endif

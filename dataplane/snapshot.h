@@ -146,6 +146,7 @@ struct buffer_pair {
 struct mark_table {
 	uint32_t ecn_min_bytes, ecn_max_bytes, ecn_chance;    /* min UINT32_MAX: never marks */
 	uint32_t wred_min_bytes, wred_max_bytes, wred_chance; /* min UINT32_MAX: never drops */
+	uint64_t half_life_ps; /* both go by the average depth of mark.h; 0: by the depth itself */
 };
 
 struct buffer_table {

@@ -155,6 +155,7 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 	uint64_t due_ps;
 	uint16_t port;
 
+	worker->now_ps = now_ps;
 	counter_add(&worker->polls, 1);
 	if (unlikely(snapshot != worker->snapshot))
 		adopt(worker, snapshot, now_ps);
