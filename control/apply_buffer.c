@@ -86,6 +86,9 @@ static void fill_tables(struct snapshot *snapshot, const struct config *config,
 	}
 	table->shared_bytes = plan->shared_bytes;
 	table->lossy_bytes = plan->lossy_bytes;
+	/* With nothing lossless there is nobody to be kept from buffers. */
+	table->lossy_packets =
+		plan->pair_count != 0 ? plan->lossy_buffers : plan->buffers - plan->guard_buffers;
 	table->headroom_pool_bytes = config->buffer.oversubscribe != 0 ? plan->headroom_bytes : 0;
 	table->packets_max = plan->buffers;
 	table->guard_packets = plan->guard_buffers;

@@ -124,7 +124,7 @@ static int start_pool(struct daemon *daemon)
 	return start_failed(daemon, step, rte_strerror(rte_errno));
 }
 
-static int start_leaf(struct daemon *daemon, struct config_errors *errors)
+static int start_leaf(struct daemon *daemon)
 {
 	const struct config *config = daemon->config;
 	const struct leaf_params params = {
@@ -137,11 +137,6 @@ static int start_leaf(struct daemon *daemon, struct config_errors *errors)
 	};
 
 	daemon->leaf = leaf_create(&params);
-	if (daemon->leaf == NULL && rte_errno == EINVAL && config->leaf.workers > 1) {
-		config_fail(config, errors, config_mark_of(config, "leaf.workers"),
-			    "workers: %u are asked for, this version runs 1", config->leaf.workers);
-		return start_config_failed(errors);
-	}
 	if (daemon->leaf == NULL)
 		return start_failed(daemon, "tables of the leaf", rte_strerror(rte_errno));
 	daemon->cpu = cpu_io_open(daemon->port_count, CPU_RING_PACKETS);
@@ -155,7 +150,7 @@ static int start_leaf(struct daemon *daemon, struct config_errors *errors)
 
 		port->owner = i % config->leaf.workers;
 		if (leaf_attach(daemon->leaf, i, port->io, port->owner) != 0 ||
-		    lcores_watch(daemon->lcores, port->owner, port->io) != 0)
+		    lcores_watch(daemon->lcores, port->io) != 0)
 			return start_failed(daemon, config->ports[i].name, strerror(EINVAL));
 	}
 	if (leaf_attach(daemon->leaf, daemon->port_count, cpu_io_port(daemon->cpu), 0) != 0)
@@ -430,7 +425,7 @@ static int start(struct daemon *daemon, struct config_errors *errors)
 	    (ports_open(daemon, errors) != 0 || publish_check(daemon, daemon->config, errors) != 0))
 		error = start_config_failed(errors);
 	if (error == 0)
-		error = start_leaf(daemon, errors);
+		error = start_leaf(daemon);
 	if (error == 0)
 		error = start_interfaces(daemon);
 	if (error == 0)

@@ -11,7 +11,8 @@
  * charged before, so the difference is never negative, and never below the true occupancy at the
  * moment the last discharge was loaded. In the other order it could miss charges.
  *
- * All in wire bytes: the frame's length when it was charged.
+ * In wire bytes: the frame's length when it was charged. The same pair of counts serves for whatever else
+ * comes in at one worker and leaves at another (packets; lossy bytes of all ports).
  *
  * Thread: writes by the block's worker; reads by any.
  */
@@ -22,36 +23,43 @@
 #include <stdint.h>
 
 struct account {
-	_Atomic uint64_t charged_bytes;
-	_Atomic uint64_t discharged_bytes;
+	_Atomic uint64_t charged;
+	_Atomic uint64_t discharged;
 };
 
 /** Hot; once per burst and priority. */
-static inline void account_charge(struct account *account, uint64_t bytes)
+static inline void account_charge(struct account *account, uint64_t amount)
 {
-	uint64_t before = atomic_load_explicit(&account->charged_bytes, memory_order_relaxed);
+	uint64_t before = atomic_load_explicit(&account->charged, memory_order_relaxed);
 
-	atomic_store_explicit(&account->charged_bytes, before + bytes, memory_order_relaxed);
+	atomic_store_explicit(&account->charged, before + amount, memory_order_relaxed);
 }
 
 /** Hot. A release: who sees it sees the charge of the same bytes as well. */
-static inline void account_discharge(struct account *account, uint64_t bytes)
+static inline void account_discharge(struct account *account, uint64_t amount)
 {
-	uint64_t before = atomic_load_explicit(&account->discharged_bytes, memory_order_relaxed);
+	uint64_t before = atomic_load_explicit(&account->discharged, memory_order_relaxed);
 
-	atomic_store_explicit(&account->discharged_bytes, before + bytes, memory_order_release);
+	atomic_store_explicit(&account->discharged, before + amount, memory_order_release);
+}
+
+/** Begin anew from other accounts. Readers may see half of it. */
+static inline void account_set(struct account *account, uint64_t charged, uint64_t discharged)
+{
+	atomic_store_explicit(&account->charged, charged, memory_order_relaxed);
+	atomic_store_explicit(&account->discharged, discharged, memory_order_release);
 }
 
 /** Bytes of one worker's block; the sum over workers is what counts. First of all of them. */
 static inline uint64_t account_discharged(const struct account *account)
 {
-	return atomic_load_explicit(&account->discharged_bytes, memory_order_acquire);
+	return atomic_load_explicit(&account->discharged, memory_order_acquire);
 }
 
 /** After account_discharged() of every worker. */
 static inline uint64_t account_charged(const struct account *account)
 {
-	return atomic_load_explicit(&account->charged_bytes, memory_order_relaxed);
+	return atomic_load_explicit(&account->charged, memory_order_relaxed);
 }
 
 #endif

@@ -160,7 +160,12 @@ void bridge_burst(struct worker *worker, struct burst *burst)
 			burst_drop(worker, burst, i, DROP_VLAN);
 			continue;
 		}
-		fdb_learn(worker->leaf->fdb, fdb_key(frame + 6, vlan), burst->port, burst->now_ps);
+		if (likely(worker->id == 0)) /* it has one writer */
+			fdb_learn(worker->leaf->fdb, fdb_key(frame + 6, vlan), burst->port,
+				  burst->now_ps);
+		else
+			handover_learn(worker, fdb_key(frame + 6, vlan), burst->port,
+				       burst->now_ps);
 		if (load_mac(frame) != router_mac || table->interface == INTERFACE_NONE)
 			bridge_deliver(worker, burst, i, vlan, burst->port);
 		else if (likely((parsed->kind & KIND_IP_MASK) != 0))

@@ -18,11 +18,53 @@ uint64_t buffer_occupancy(const struct worker *worker, uint16_t port, uint8_t pr
 	return charged - discharged;
 }
 
+struct buffer_use buffer_use(const struct leaf *leaf)
+{
+	uint64_t packets = 0, lossy_packets = 0, lossy_bytes = 0;
+
+	for (uint16_t w = 0; w < leaf->worker_count; w++) {
+		const struct worker *worker = leaf->worker[w];
+
+		packets -= account_discharged(&worker->packets);
+		lossy_packets -= account_discharged(&worker->lossy_packets);
+		lossy_bytes -= account_discharged(&worker->lossy);
+	}
+	for (uint16_t w = 0; w < leaf->worker_count; w++) {
+		const struct worker *worker = leaf->worker[w];
+
+		packets += account_charged(&worker->packets);
+		lossy_packets += account_charged(&worker->lossy_packets);
+		lossy_bytes += account_charged(&worker->lossy);
+	}
+	return (struct buffer_use){(int64_t)packets, (int64_t)lossy_packets, (int64_t)lossy_bytes};
+}
+
+/* Of the shared buffer, by all pairs. */
+static inline uint64_t shared_used(const struct worker *worker)
+{
+	return worker->shared_elsewhere + counter_get(&worker->shared_bytes);
+}
+
 /* What a pair may have of the shared buffer now. */
 static inline uint64_t limit_of(const struct worker *worker, uint32_t priority)
 {
-	return buffer_limit_bytes(&worker->snapshot->buffer, priority,
-				  counter_get(&worker->shared_bytes));
+	return buffer_limit_bytes(&worker->snapshot->buffer, priority, shared_used(worker));
+}
+
+/* What the ports of other workers use. */
+static void look_elsewhere(struct worker *worker)
+{
+	const struct leaf *leaf = worker->leaf;
+	uint64_t shared = 0, headroom = 0;
+
+	for (uint16_t w = 0; w < leaf->worker_count; w++) {
+		if (w == worker->id)
+			continue;
+		shared += counter_get(&leaf->worker[w]->shared_bytes);
+		headroom += counter_get(&leaf->worker[w]->headroom_bytes);
+	}
+	worker->shared_elsewhere = shared;
+	worker->headroom_elsewhere = headroom;
 }
 
 static inline bool is_guarded(const struct worker *worker)
@@ -44,16 +86,21 @@ static int64_t room_lossless(const struct worker *worker, uint32_t priority)
 	uint64_t occupancy = buffer_occupancy(worker, worker->room_port, (uint8_t)priority);
 	uint64_t start, headroom = pair->headroom_bytes;
 
+	/* Ports that came before in this poll count as if they had used nothing but shared bytes. */
 	if ((buffer_reasons(state) & PAUSE_BUFFER) != 0) {
-		start = state->xoff_bytes;
+		start = counter_get(&state->xoff_bytes);
 	} else {
-		start = pair->reserved_bytes + limit_of(worker, priority);
+		start = pair->reserved_bytes +
+			buffer_limit_bytes(table, priority,
+					   shared_used(worker) + worker->shared_since);
 		if (start < occupancy)
 			start = occupancy; /* a limit that others have lowered */
 	}
 	if (table->headroom_pool_bytes != 0)
 		headroom = above(occupancy, start) +
-			   above(table->headroom_pool_bytes, counter_get(&worker->headroom_bytes));
+			   above(table->headroom_pool_bytes,
+				 worker->headroom_elsewhere + worker->headroom_since +
+					 counter_get(&worker->headroom_bytes));
 	return (int64_t)above(start + headroom, occupancy);
 }
 
@@ -61,10 +108,12 @@ static int64_t room_lossy(const struct worker *worker, uint32_t priority)
 {
 	const struct buffer_pair *pair =
 		snapshot_pair(worker->snapshot, worker->room_port, priority);
-	int64_t left = (int64_t)worker->snapshot->buffer.lossy_bytes - worker->lossy_bytes;
+	const struct buffer_table *table = &worker->snapshot->buffer;
+	const struct buffer_use use = buffer_use(worker->leaf);
+	int64_t left = (int64_t)table->lossy_bytes - use.lossy_bytes;
 	int64_t own = 0;
 
-	if (is_guarded(worker))
+	if (is_guarded(worker) || use.lossy_packets >= table->lossy_packets)
 		return 0;
 	if (pair->reserved_bytes != 0)
 		own = (int64_t)pair->reserved_bytes -
@@ -99,6 +148,12 @@ void buffer_charge(struct worker *worker)
 
 		worker->room[p] = 0;
 		port_charge(worker, worker->room_port, p, (uint64_t)bytes);
+		packets_charge(worker, p);
+		if ((buffer_reasons(leaf_state(worker->leaf, worker->room_port, p)) &
+		     PAUSE_BUFFER) != 0)
+			worker->headroom_since += (uint64_t)bytes;
+		else if ((worker->lossless_mask >> p & 1) != 0)
+			worker->shared_since += (uint64_t)bytes;
 	}
 	worker->opened = 0;
 }
@@ -112,7 +167,7 @@ static void measure(struct worker *worker, uint16_t port, uint32_t priority)
 	uint64_t headroom = 0, shared;
 
 	if ((buffer_reasons(state) & PAUSE_BUFFER) != 0)
-		headroom = above(occupancy, state->xoff_bytes);
+		headroom = above(occupancy, counter_get(&state->xoff_bytes));
 	shared = above(occupancy - headroom, reserved);
 	counter_add(&worker->shared_bytes, shared - state->shared_bytes);
 	counter_add(&worker->headroom_bytes, headroom - counter_get(&state->headroom_bytes));
@@ -131,7 +186,7 @@ static void set_reason(struct worker *worker, uint16_t port, uint32_t priority, 
 	uint8_t before = buffer_reasons(state);
 	uint8_t after = on ? before | reason : before & (uint8_t)~reason;
 
-	atomic_store_explicit(&state->reasons, after, memory_order_relaxed);
+	atomic_store_explicit(&state->reasons, after, memory_order_release);
 	if ((before == 0) != (after == 0) &&
 	    (worker->snapshot->port[port].pfc & PORT_PFC_SEND) != 0)
 		pfc_pause(worker, port, (uint8_t)priority, after != 0, now_ps);
@@ -148,7 +203,7 @@ static bool decide(struct worker *worker, uint16_t port, uint32_t priority, uint
 
 	if ((buffer_reasons(state) & PAUSE_BUFFER) == 0) {
 		if (occupancy > reserved + limit) {
-			state->xoff_bytes = occupancy;
+			atomic_store_explicit(&state->xoff_bytes, occupancy, memory_order_relaxed);
 			set_reason(worker, port, priority, PAUSE_BUFFER, true, now_ps);
 		}
 	} else {
@@ -170,12 +225,36 @@ static void decide_port(struct worker *worker, uint16_t port, uint64_t now_ps)
 		port_bits_set(&worker->active, port);
 	else if (port_bits_test(&worker->active, port))
 		port_bits_clear(&worker->active, port);
+	atomic_store_explicit(&worker->limited, !port_bits_empty(&worker->active),
+			      memory_order_relaxed);
+}
+
+bool buffer_changed(const struct worker *worker)
+{
+	return !port_bits_empty(&worker->dirty) || worker->telling != 0 ||
+	       shared_used(worker) != worker->shared_seen;
+}
+
+/* We use more: workers whose pairs that may have moved across their threshold have to look. */
+static __rte_noinline void wake_limited(struct worker *worker)
+{
+	const struct leaf *leaf = worker->leaf;
+
+	for (uint16_t w = 0; w < leaf->worker_count; w++)
+		if (w != worker->id &&
+		    atomic_load_explicit(&leaf->worker[w]->limited, memory_order_relaxed))
+			worker->wakes |= UINT64_C(1) << w;
 }
 
 void buffer_evaluate(struct worker *worker, uint64_t now_ps)
 {
 	uint64_t before = counter_get(&worker->shared_bytes);
+	uint64_t used;
 	uint16_t port;
+
+	if (!worker->alone)
+		handover_tell(worker, &worker->dirty);
+	worker->shared_since = worker->headroom_since = 0;
 
 	PORT_BITS_FOREACH(&worker->dirty, port)
 	{
@@ -187,8 +266,12 @@ void buffer_evaluate(struct worker *worker, uint64_t now_ps)
 		decide_port(worker, port, now_ps);
 		port_bits_clear(&worker->dirty, port);
 	}
-	if (counter_get(&worker->shared_bytes) == before)
+	if (!worker->alone && counter_get(&worker->shared_bytes) > before)
+		wake_limited(worker);
+	used = shared_used(worker);
+	if (used == worker->shared_seen)
 		return;
+	worker->shared_seen = used;
 	/* Their limit has changed. */
 	PORT_BITS_FOREACH(&worker->active, port)
 	decide_port(worker, port, now_ps);
@@ -198,6 +281,8 @@ static __rte_noinline void guard_turn(struct worker *worker, bool on, uint64_t n
 {
 	const struct leaf *leaf = worker->leaf;
 
+	if (on && !is_guarded(worker))
+		counter_add(&worker->guards, 1);
 	atomic_store_explicit(&worker->guarded, on, memory_order_relaxed);
 	for (uint16_t port = 0; port < leaf->port_count; port++) {
 		if (leaf->owner[port] != worker->id)
@@ -208,14 +293,12 @@ static __rte_noinline void guard_turn(struct worker *worker, bool on, uint64_t n
 	}
 }
 
-static __rte_noinline void limit_lossy(struct worker *worker)
+static __rte_noinline void limit_lossy(struct worker *worker, int64_t used)
 {
 	const struct buffer_table *table = &worker->snapshot->buffer;
-	uint64_t left = worker->lossy_bytes > 0
-				? above(table->lossy_bytes, (uint64_t)worker->lossy_bytes)
-				: table->lossy_bytes;
+	uint64_t left = used > 0 ? above(table->lossy_bytes, (uint64_t)used) : table->lossy_bytes;
 
-	worker->limit_bytes = worker->lossy_bytes;
+	worker->limit_bytes = used;
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
 		uint64_t limit = left * table->class[p].alpha_q8 >> 8;
 
@@ -228,25 +311,29 @@ static __rte_noinline void limit_lossy(struct worker *worker)
 void buffer_begin(struct worker *worker, uint64_t now_ps)
 {
 	const struct buffer_table *table = &worker->snapshot->buffer;
-	int64_t left = (int64_t)table->packets_max - worker->queued_packets;
+	const struct buffer_use use = buffer_use(worker->leaf);
+	int64_t left = (int64_t)table->packets_max - use.packets;
 	int64_t guard = table->guard_packets;
 	bool guarded = is_guarded(worker);
+
+	if (!worker->alone)
+		look_elsewhere(worker);
 
 	if (unlikely(!guarded && left <= guard && guard != 0))
 		guard_turn(worker, true, now_ps);
 	else if (unlikely(guarded && left > guard + (guard >> GUARD_SLACK_SHIFT) + BURST_COUNT_MAX))
 		guard_turn(worker, false, now_ps);
-	if (worker->lossy_bytes != worker->limit_bytes)
-		limit_lossy(worker);
+	if (use.lossy_bytes != worker->limit_bytes)
+		limit_lossy(worker, use.lossy_bytes);
 }
 
 void buffer_configure(struct worker *worker, uint64_t now_ps)
 {
 	const struct leaf *leaf = worker->leaf;
 	const struct snapshot *snapshot = worker->snapshot;
+	uint64_t charged = 0, discharged = 0, admitted = 0, gone = 0;
 
 	worker->lossless_mask = snapshot->lossless_mask;
-	worker->lossy_bytes = 0;
 	for (uint16_t port = 0; port < leaf->ports; port++) {
 		bool ours = leaf->owner[port] == worker->id;
 
@@ -254,10 +341,8 @@ void buffer_configure(struct worker *worker, uint64_t now_ps)
 			const struct account *account = &worker->account_row[p][port];
 
 			if ((snapshot->lossless_mask >> p & 1) == 0) {
-				uint64_t discharged = account_discharged(account);
-
-				worker->lossy_bytes +=
-					(int64_t)(account_charged(account) - discharged);
+				discharged += account_discharged(account);
+				charged += account_charged(account);
 				if (ours)
 					set_reason(worker, port, p, PAUSE_BUFFER | PAUSE_GUARD,
 						   false, now_ps);
@@ -277,5 +362,13 @@ void buffer_configure(struct worker *worker, uint64_t now_ps)
 		if (ours)
 			port_bits_set(&worker->dirty, port);
 	}
-	limit_lossy(worker);
+	for (uint32_t rest = (uint8_t)~worker->lossless_mask; rest != 0; rest &= rest - 1) {
+		admitted += worker->charged[__builtin_ctz(rest)];
+		gone += worker->gone[__builtin_ctz(rest)];
+	}
+	account_set(&worker->lossy, charged, discharged);
+	account_set(&worker->lossy_packets, admitted, gone);
+	if (is_guarded(worker))
+		guard_turn(worker, true, now_ps); /* for classes that are lossless now */
+	limit_lossy(worker, buffer_use(leaf).lossy_bytes);
 }

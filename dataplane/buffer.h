@@ -20,6 +20,10 @@
  * Room for a burst is worked out once per priority; a packet subtracts its bytes. So a burst may pass
  * a threshold, not the headroom's end, by at most its own bytes.
  *
+ * With several workers every one admits what it receives, by the occupancy of all of them; a port's owner
+ * alone decides on its pauses. A threshold of the whole leaf may be passed by a burst of each worker: a
+ * term of the plan.
+ *
  * Thread: the worker; a pair's state is written by the worker that owns its port.
  */
 #ifndef DATAPLANE_BUFFER_H
@@ -32,15 +36,17 @@
 #include "dataplane/drop.h"
 #include "dataplane/snapshot.h"
 
+struct leaf;
 struct worker;
 
 /* Why a pair's peer is paused; it is released when all are gone. */
 #define PAUSE_BUFFER 0x1u /* its occupancy */
 #define PAUSE_GUARD  0x2u /* buffers run out */
 
-/* What the owner knows of one lossless pair. Atomic is what leaf_buffer_totals() reads. */
+/* What the owner knows of one lossless pair. Atomic is what others read: who receives too, and
+ * leaf_buffer_totals(). */
 struct buffer_state {
-	uint64_t xoff_bytes;             /* occupancy at xoff, while PAUSE_BUFFER */
+	_Atomic uint64_t xoff_bytes;     /* occupancy at xoff, while PAUSE_BUFFER */
 	uint64_t shared_bytes;           /* of the shared buffer, when last looked at */
 	_Atomic uint64_t headroom_bytes; /* of headroom, when last looked at */
 	_Atomic uint64_t peak_bytes;
@@ -67,11 +73,14 @@ static inline uint64_t buffer_xon_bytes(const struct buffer_table *table, uint32
 	return xon > reserved_bytes ? xon : reserved_bytes;
 }
 
-/** Why a pair's peer is paused now: PAUSE_*, or 0. Any thread. */
+/** Why a pair's peer is paused now: PAUSE_*, or 0. Any thread. What xoff_bytes says belongs to it. */
 static inline uint8_t buffer_reasons(const struct buffer_state *state)
 {
-	return atomic_load_explicit(&state->reasons, memory_order_relaxed);
+	return atomic_load_explicit(&state->reasons, memory_order_acquire);
 }
+
+/** Something has changed since buffer_evaluate(): pairs of ours, or what others have used. Hot. */
+bool buffer_changed(const struct worker *worker);
 
 /**
  * Look at the pairs that changed and at those that a changed limit may concern; decide xoff and xon.
@@ -93,6 +102,14 @@ void buffer_charge(struct worker *worker);
 
 /** Take a new snapshot's limits over; forget pauses of classes that aren't lossless any more. */
 void buffer_configure(struct worker *worker, uint64_t now_ps);
+
+/* What waits in the leaf. The lossy ones may be off while a reload moves classes between the two kinds. */
+struct buffer_use {
+	int64_t packets, lossy_packets, lossy_bytes;
+};
+
+/** Any thread. */
+struct buffer_use buffer_use(const struct leaf *leaf);
 
 /** Bytes of one pair that wait in the leaf. Any thread. */
 uint64_t buffer_occupancy(const struct worker *worker, uint16_t port, uint8_t priority);

@@ -43,9 +43,17 @@
 	X(ecn_unmarked, "packets", "packets to be marked that aren't ECN capable")
 
 /* The same for what is seldom, so that the others share one line. */
-#define QUEUE_RARE_COUNTERS(X)                                           \
-	X(wred_packets, "packets", "frames dropped early by this queue") \
-	X(wred_bytes, "bytes", "bytes dropped early by this queue")
+#define QUEUE_RARE_COUNTERS(X)                                                        \
+	X(wred_packets, "packets", "frames dropped early by this queue")              \
+	X(wred_bytes, "bytes", "bytes dropped early by this queue")                   \
+	X(headroom_packets, "packets",                                                \
+	  "frames received in this lossless priority past its headroom, and dropped") \
+	X(headroom_bytes, "bytes",                                                    \
+	  "bytes received in this lossless priority past its headroom, and dropped")  \
+	X(watchdog_packets, "packets",                                                \
+	  "frames of this queue dropped by its watchdog during pause storms")         \
+	X(watchdog_bytes, "bytes",                                                    \
+	  "bytes of this queue dropped by its watchdog during pause storms")
 
 #define COUNTER_FIELD_(field, unit, help) _Atomic uint64_t field;
 struct port_counters {

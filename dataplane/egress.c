@@ -99,6 +99,7 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 {
 	struct egress_port *egress = &worker->leaf->egress[port];
 	const struct port_table *table = &snapshot->port[port];
+	bool was_up = egress->up;
 
 	egress->up = egress->io != NULL && table->link_up && table->mode != PORT_MODE_OFF &&
 		     table->rate_bps >= RATE_BPS_MIN;
@@ -108,7 +109,7 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 	egress->strict = snapshot->strict_mask;
 	egress->shaped = 0;
 	egress->held = 0;
-	pfc_configure(worker, port, now_ps);
+	pfc_configure(worker, port, was_up, now_ps);
 	if (!egress->up) {
 		for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
 			leaf_queue(worker->leaf, port, p)->bytes_max = 0; /* admits nothing */
@@ -183,9 +184,17 @@ static inline void discharge(struct worker *worker, uint32_t priority,
 			port_bits_set(&worker->dirty, port);
 		total += bytes;
 	}
-	worker->queued_packets -= count;
-	if (!lossless)
-		worker->lossy_bytes -= total;
+	worker->gone[priority] += count;
+	account_discharge(&worker->packets, count);
+	if (!lossless) {
+		account_discharge(&worker->lossy_packets, count);
+		account_discharge(&worker->lossy, total);
+	}
+}
+
+void egress_discharge(struct worker *worker, struct rte_mbuf *packet)
+{
+	discharge(worker, packet_meta(packet)->priority, &packet, 1);
 }
 
 /* Packets that had left are here again: the device didn't take them. */
@@ -194,7 +203,24 @@ static void charge_again(struct worker *worker, struct rte_mbuf *packet)
 	const struct packet_meta *meta = packet_meta(packet);
 
 	port_charge(worker, packet->port, meta->priority, meta->cost_bytes);
-	worker->queued_packets++;
+	worker->admitted[meta->priority]++;
+	packets_charge(worker, meta->priority);
+}
+
+/* A packet that was let in, and leaves its queue this way. It is discharged. */
+static void drop_queued(struct worker *worker, struct rte_mbuf *packet, uint16_t port,
+			enum drop_reason reason)
+{
+	const struct packet_meta *meta = packet_meta(packet);
+
+	if (reason == DROP_WATCHDOG) {
+		struct queue_rare_counters *rare =
+			&worker->queue_rare[meta->priority * worker->leaf->ports + port];
+
+		counter_add(&rare->watchdog_packets, 1);
+		counter_add(&rare->watchdog_bytes, meta->cost_bytes);
+	}
+	packet_drop(worker, packet, reason);
 }
 
 void egress_flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
@@ -206,7 +232,7 @@ void egress_flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
 
 	discharge(worker, priority, staging->packet[priority], staging->count[priority]);
 	for (uint32_t i = 0; i < staging->count[priority]; i++)
-		packet_drop(worker, staging->packet[priority][i], reason);
+		drop_queued(worker, staging->packet[priority][i], port, reason);
 	staging->count[priority] = 0;
 	if (queue_depth_packets(queue) != 0) {
 		struct queue_reader reader = queue_read(queue);
@@ -215,7 +241,7 @@ void egress_flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
 			struct rte_mbuf *packet = queue_read_next(&reader, worker->queue_pool);
 
 			discharge(worker, priority, &packet, 1);
-			packet_drop(worker, packet, reason);
+			drop_queued(worker, packet, port, reason);
 		}
 		queue_read_end(queue, &reader, 0);
 	}

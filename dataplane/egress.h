@@ -113,6 +113,9 @@ void egress_flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
 /** Let a queue take packets again, as the snapshot says. Cold. */
 void egress_admit_queue(struct worker *worker, uint16_t port, uint32_t priority);
 
+/** A packet leaves in some other way than through a queue: give back what it was charged. Cold. */
+void egress_discharge(struct worker *worker, struct rte_mbuf *packet);
+
 /**
  * Average depth of a queue of `averaged`, up to now; from now on it is as deep as it is.
  * Called after every change.

@@ -3,6 +3,12 @@
 
 #include "dataplane/ecn.h"
 
+static struct queue_rare_counters *rare_counters(struct worker *worker, uint16_t port,
+						 uint8_t priority)
+{
+	return &worker->queue_rare[priority * worker->leaf->ports + port];
+}
+
 static void refuse(struct worker *worker, struct rte_mbuf *packet, uint16_t egress,
 		   enum drop_reason reason)
 {
@@ -12,11 +18,22 @@ static void refuse(struct worker *worker, struct rte_mbuf *packet, uint16_t egre
 	counter_add(&counters->drop_packets, 1);
 	counter_add(&counters->drop_bytes, meta->cost_bytes);
 	if (reason == DROP_WRED) {
-		struct queue_rare_counters *rare =
-			&worker->queue_rare[meta->priority * worker->leaf->ports + egress];
+		struct queue_rare_counters *rare = rare_counters(worker, egress, meta->priority);
 
 		counter_add(&rare->wred_packets, 1);
 		counter_add(&rare->wred_bytes, meta->cost_bytes);
+	} else if (reason == DROP_HEADROOM) {
+		/* Of the pair whose peer sent it, whatever queue it was for. */
+		struct queue_rare_counters *rare =
+			rare_counters(worker, packet->port, meta->priority);
+
+		counter_add(&rare->headroom_packets, 1);
+		counter_add(&rare->headroom_bytes, meta->cost_bytes);
+	} else if (reason == DROP_WATCHDOG) {
+		struct queue_rare_counters *rare = rare_counters(worker, egress, meta->priority);
+
+		counter_add(&rare->watchdog_packets, 1);
+		counter_add(&rare->watchdog_bytes, meta->cost_bytes);
 	}
 	packet_drop(worker, packet, reason);
 }
@@ -46,26 +63,57 @@ static void append(struct worker *worker, struct egress_queue *queue, struct rte
 		egress_average(worker, egress, priority);
 }
 
+/* Why a queue of ours doesn't take a packet that would make it so deep, or DROP_COUNT. */
+static enum drop_reason queue_refuses(struct worker *worker, struct rte_mbuf *packet,
+				      uint16_t egress, uint32_t depth)
+{
+	const struct egress_port *port = &worker->leaf->egress[egress];
+	uint8_t priority = packet_meta(packet)->priority;
+
+	if (!port->up)
+		return DROP_LINK_DOWN;
+	if ((port->dropping >> priority & 1) != 0)
+		return DROP_WATCHDOG;
+	if (depth > worker->queue_limit[priority])
+		return DROP_QUEUE_FULL;
+	return dropped_early(worker, packet, egress, depth) ? DROP_WRED : DROP_COUNT;
+}
+
 void enqueue_closer(struct worker *worker, struct rte_mbuf *packet, uint16_t egress)
 {
 	const struct packet_meta *meta = packet_meta(packet);
 	uint8_t priority = meta->priority;
 	struct egress_queue *queue = &worker->queue_row[priority][egress];
 	uint32_t depth = queue_depth_bytes(queue) + meta->cost_bytes;
-	enum drop_reason reason;
+	bool ours = worker->leaf->owner[egress] == worker->id;
+	enum drop_reason reason = ours ? queue_refuses(worker, packet, egress, depth) : DROP_COUNT;
 
-	if (!worker->leaf->egress[egress].up)
-		reason = DROP_LINK_DOWN;
-	else if ((worker->leaf->egress[egress].dropping >> priority & 1) != 0)
-		reason = DROP_WATCHDOG;
-	else if (depth > worker->queue_limit[priority])
-		reason = DROP_QUEUE_FULL;
-	else if (dropped_early(worker, packet, egress, depth))
-		reason = DROP_WRED;
-	else
-		reason = buffer_admit(worker, priority, meta->cost_bytes);
 	if (reason == DROP_COUNT)
-		append(worker, queue, packet, egress, depth);
-	else
+		reason = buffer_admit(worker, priority, meta->cost_bytes);
+	if (reason != DROP_COUNT) {
 		refuse(worker, packet, egress, reason);
+	} else if (ours) {
+		worker->admitted[priority]++;
+		append(worker, queue, packet, egress, depth);
+	} else {
+		handover_packet(worker, packet, egress);
+	}
+}
+
+void enqueue_given(struct worker *worker, struct rte_mbuf *packet, uint16_t egress)
+{
+	const struct packet_meta *meta = packet_meta(packet);
+	struct egress_queue *queue = &worker->queue_row[meta->priority][egress];
+	uint32_t depth = queue_depth_bytes(queue) + meta->cost_bytes;
+
+	if (unlikely(depth > queue->bytes_max || depth > worker->queue_limit[meta->priority])) {
+		enum drop_reason reason = queue_refuses(worker, packet, egress, depth);
+
+		if (reason != DROP_COUNT) {
+			egress_discharge(worker, packet);
+			refuse(worker, packet, egress, reason);
+			return;
+		}
+	}
+	append(worker, queue, packet, egress, depth);
 }

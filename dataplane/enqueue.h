@@ -6,15 +6,24 @@
  * threshold, or none), its share of the lossy buffer, and the burst's room in the buffer. Whoever
  * fails one is looked at closer.
  *
- * Thread: the worker of the burst, which owns the egress port.
+ * What leaves through another worker's port fails the first one: its queue here takes nothing. It is
+ * admitted to the buffer here and to its queue there.
+ *
+ * Thread: the worker of the burst.
  */
 #ifndef DATAPLANE_ENQUEUE_H
 #define DATAPLANE_ENQUEUE_H
 
 #include "dataplane/internal.h"
 
-/** Look closer: queue the packet, its metadata set, or count and drop it. Cold. */
+/**
+ * Look closer: queue the packet, its metadata set, hand it to the worker that owns its egress, or count and
+ * drop it. Cold with one worker.
+ */
 void enqueue_closer(struct worker *worker, struct rte_mbuf *packet, uint16_t egress);
+
+/** Queue a packet that another worker has admitted, or count and drop it. */
+void enqueue_given(struct worker *worker, struct rte_mbuf *packet, uint16_t egress);
 
 /** The first packet of a queue: the port has to run. */
 static inline void enqueue_wake(struct worker *worker, uint16_t egress, uint8_t priority)
@@ -33,7 +42,6 @@ static inline void enqueue_append(struct worker *worker, struct egress_queue *qu
 {
 	uint32_t packets = queue_depth_packets(queue) + 1;
 
-	worker->queued_packets++;
 	queue_append(queue, worker->queue_pool, packet, packets, depth_bytes);
 	/* A port whose queue holds packets knows already when it runs next. */
 	if (packets == 1)
@@ -58,6 +66,7 @@ enqueue(struct worker *worker, struct rte_mbuf *packet, uint16_t egress, struct 
 		return;
 	}
 	worker->room[meta.priority] = room;
+	worker->admitted[meta.priority]++;
 	enqueue_append(worker, queue, packet, egress, meta.priority, depth);
 }
 

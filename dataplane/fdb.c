@@ -135,6 +135,12 @@ static inline uint64_t value_seen_ps(uint64_t value)
 	return (value & VALUE_TIME_MASK) << FDB_TIME_SHIFT;
 }
 
+/* Whoever wrote the time may be a little ahead of us. */
+static inline bool is_old(uint64_t value, uint64_t now_ps, uint64_t age_ps)
+{
+	return !time_after(value_seen_ps(value) + age_ps, now_ps);
+}
+
 static void slot_clear(struct fdb *fdb, struct fdb_slot *slot)
 {
 	atomic_store_explicit(&slot->key, 0, memory_order_relaxed);
@@ -204,10 +210,17 @@ uint16_t fdb_lookup(const struct fdb *fdb, uint64_t key, uint64_t now_ps, uint64
 	const struct fdb_slot *slot = slot_find(fdb, key);
 	uint64_t value;
 
-	if (slot == NULL || !slot_read(slot, key, &value) ||
-	    now_ps - value_seen_ps(value) >= age_ps)
+	if (slot == NULL || !slot_read(slot, key, &value) || is_old(value, now_ps, age_ps))
 		return PORT_NONE;
 	return value_egress(value);
+}
+
+bool fdb_knows(const struct fdb *fdb, uint64_t key, uint16_t egress, uint64_t now_ps)
+{
+	const struct fdb_slot *slot = slot_find(fdb, key);
+	uint64_t value;
+
+	return slot != NULL && slot_read(slot, key, &value) && value == value_of(egress, now_ps);
 }
 
 static void bucket_sweep(struct fdb *fdb, struct fdb_bucket *bucket, uint64_t now_ps,
@@ -220,7 +233,7 @@ static void bucket_sweep(struct fdb *fdb, struct fdb_bucket *bucket, uint64_t no
 
 		if (atomic_load_explicit(&slot->key, memory_order_relaxed) == 0)
 			continue;
-		if (now_ps - value_seen_ps(value) >= age_ps) {
+		if (is_old(value, now_ps, age_ps)) {
 			slot_clear(fdb, slot);
 			counter_add(&fdb->aged, 1);
 		} else if (egress < PORT_COUNT_MAX && port_bits_test(down, egress)) {

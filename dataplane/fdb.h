@@ -49,6 +49,9 @@ enum fdb_learn_result fdb_learn(struct fdb *fdb, uint64_t key, uint16_t egress, 
 /** Egress of a MAC, or PORT_NONE when unknown or older than age_ps. Hot. */
 uint16_t fdb_lookup(const struct fdb *fdb, uint64_t key, uint64_t now_ps, uint64_t age_ps);
 
+/** Would fdb_learn() change nothing? Any thread. Hot. */
+bool fdb_knows(const struct fdb *fdb, uint64_t key, uint16_t egress, uint64_t now_ps);
+
 /**
  * Reclaim old entries, and all entries of ports in `down`, in the next part of the table. The
  * writing worker.

@@ -48,15 +48,6 @@ static inline void parse(struct worker *worker, struct burst *burst)
 		drop_bad(worker, burst, bad);
 }
 
-void burst_consume(struct worker *worker, struct burst *burst, uint32_t i)
-{
-	struct port_counters *counters = &worker->port_counters[burst->port];
-
-	counter_add(&counters->consumed, 1);
-	counter_add(&counters->consumed_bytes, burst->parsed[i].length);
-	rte_pktmbuf_free(burst->packet[i]);
-}
-
 /* For the kernel: an untagged frame, in the class of control, or of its DSCP when that is lossy. */
 static void punt(struct worker *worker, const struct burst *burst, struct rte_mbuf *packet,
 		 struct parsed parsed, uint8_t priority, enum punt_reason reason,

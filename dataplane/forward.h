@@ -27,9 +27,6 @@ static inline bool mac_is_reserved(uint64_t mac)
 /** Packet i, classified: any that came through a routed port, plain or not. */
 void forward_other(struct worker *worker, struct burst *burst, uint32_t i);
 
-/** Count packet i as meant for the leaf itself and free it. */
-void burst_consume(struct worker *worker, struct burst *burst, uint32_t i);
-
 /**
  * A copy of packet i, counted. One that can't be made is a packet that was to exist: counted on both
  * sides, as copied and as NO_BUFFER. @return NULL then

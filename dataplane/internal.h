@@ -15,6 +15,7 @@
 #include "dataplane/counters.h"
 #include "dataplane/egress.h"
 #include "dataplane/fdb.h"
+#include "dataplane/handover.h"
 #include "dataplane/mark.h"
 #include "dataplane/packet.h"
 #include "dataplane/parse.h"
@@ -30,6 +31,9 @@
 /* When no port is watched; like any stored time less than a day. */
 #define STORM_IDLE_PS (3600 * PS_PER_S)
 
+/* worker.rx_queue */
+#define QUEUE_NONE UINT8_MAX
+
 struct leaf {
 	_Atomic(const struct snapshot *) snapshot;
 	uint16_t port_count; /* real ports */
@@ -37,12 +41,12 @@ struct leaf {
 	uint16_t worker_count;
 	uint64_t seed;
 	struct egress_port *egress; /* [ports] */
-	struct egress_queue *queue; /* [priority][ports] */
 	struct pfc_port *pfc;       /* [ports] */
 	struct buffer_state *state; /* [priority][ports] */
 	struct port_io **io;        /* [ports] */
 	uint16_t *owner;            /* [ports] */
 	struct fdb *fdb;            /* written by worker 0 */
+	struct handover *handover;  /* [from][to]; NULL with one worker */
 	struct rte_mempool *pool;
 	struct rte_rcu_qsbr *qsbr;
 	struct worker *worker[WORKER_COUNT_MAX];
@@ -54,11 +58,13 @@ struct worker {
 	const struct snapshot *snapshot; /* as of the last poll */
 	uint64_t now_ps;                 /* of the poll */
 	uint16_t id;
+	bool alone; /* the leaf has no other worker */
 	struct port_bits rx_ready;
 	struct port_bits tx_ready;
 	uint64_t sweep_ps;     /* next step of the FDB's sweep and of what goes with it */
 	uint16_t refresh_port; /* whose times come next */
-	struct egress_queue *queue_row[PRIORITY_COUNT]; /* leaf.queue, where each priority starts */
+	/* [priority][ports]; those of ports that aren't ours take nothing (enqueue.c). */
+	struct egress_queue *queue_row[PRIORITY_COUNT];
 	struct queue_pool *queue_pool;
 	struct rte_mempool *pool;
 	struct port_counters *port_counters;    /* [ports] */
@@ -68,26 +74,38 @@ struct worker {
 	int64_t room[PRIORITY_COUNT]; /* bytes that its packets may still take; 0: not opened */
 	int64_t room_opened[PRIORITY_COUNT];  /* what it was at first */
 	uint32_t queue_limit[PRIORITY_COUNT]; /* depth of an egress queue; lossless: UINT32_MAX */
-	struct account *account_row[PRIORITY_COUNT];   /* [ports] each */
-	uint16_t room_port;                            /* of the burst */
-	uint8_t opened;                                /* bit p: room[p] counts */
-	uint8_t lossless_mask;                         /* the snapshot's */
-	_Atomic bool guarded;                          /* few buffers are left */
-	int64_t queued_packets;                        /* queued less taken off, here */
-	int64_t lossy_bytes;                           /* charged less discharged, lossy, here */
-	int64_t limit_bytes;                           /* lossy_bytes when queue_limit was made */
-	_Atomic uint64_t shared_bytes, headroom_bytes; /* used by the pairs that are ours */
-	struct port_bits dirty;                        /* ports with pairs that have changed */
-	struct port_bits active; /* ports with pairs above their reserve, or paused */
+	struct account *account_row[PRIORITY_COUNT]; /* [ports] each */
+	uint16_t room_port;                          /* of the burst */
+	uint8_t opened;                              /* bit p: room[p] counts */
+	uint8_t lossless_mask;                       /* the snapshot's */
+	_Atomic bool guarded;                        /* few buffers are left */
+	_Atomic uint64_t guards;                     /* times that they became few */
+	/* Packets let in here, and those that left here; what of the former is in `packets` already. */
+	uint64_t admitted[PRIORITY_COUNT], gone[PRIORITY_COUNT], charged[PRIORITY_COUNT];
+	int64_t limit_bytes; /* lossy bytes in use when queue_limit was made */
+	/* Of all ports and priorities, and of lossy ones: what is in the leaf. */
+	alignas(64) struct account packets, lossy_packets, lossy;
+	/* By the pairs of ports that are ours; and of other workers' ports, as of this poll. */
+	_Atomic uint64_t shared_bytes, headroom_bytes;
+	uint64_t shared_elsewhere, headroom_elsewhere;
+	uint64_t shared_since, headroom_since; /* charged since they were measured, at most */
+	uint64_t shared_seen;                  /* both, when the active pairs were last looked at */
+	struct port_bits dirty;                /* ports with pairs that have changed */
+	struct port_bits active;               /* ports with pairs above their reserve, or paused */
+	_Atomic bool limited;                  /* there are such */
 	struct mark_random random;
 	struct port_bits watched; /* ports whose peers pause (storm.h) */
 	uint64_t storm_ps;        /* when to look at them */
 	struct policer flood_policer;
 	struct policer punt_policer[PUNT_COUNT];
 	_Atomic uint64_t polls, rx_packets, tx_packets;
+	_Atomic uint64_t given, taken; /* packets, to and from other workers */
+	uint64_t handing;              /* bit w: worker w gets packets at the end of the burst */
+	uint64_t telling;              /* bit w: worker w isn't told of all its ports yet */
 	uint64_t wakes;
-	uint64_t generation; /* of the snapshot; see worker_online() */
-	bool started;        /* the policers have a time */
+	uint64_t generation;              /* of the snapshot; see worker_online() */
+	bool started;                     /* the policers have a time */
+	uint8_t rx_queue[PORT_COUNT_MAX]; /* that we receive from; QUEUE_NONE: none */
 	struct port_timers timers;
 };
 
@@ -126,13 +144,24 @@ static inline void port_charge(struct worker *worker, uint16_t port, uint32_t pr
 	if ((worker->lossless_mask >> priority & 1) != 0)
 		port_bits_set(&worker->dirty, port);
 	else
-		worker->lossy_bytes += (int64_t)bytes;
+		account_charge(&worker->lossy, bytes);
+}
+
+/* What was admitted since, for other workers to see; before any of it is handed on. */
+static inline void packets_charge(struct worker *worker, uint32_t priority)
+{
+	uint64_t packets = worker->admitted[priority] - worker->charged[priority];
+
+	worker->charged[priority] += packets;
+	account_charge(&worker->packets, packets);
+	if ((worker->lossless_mask >> priority & 1) == 0)
+		account_charge(&worker->lossy_packets, packets);
 }
 
 static inline struct egress_queue *leaf_queue(const struct leaf *leaf, uint16_t port,
 					      uint32_t priority)
 {
-	return &leaf->queue[priority * leaf->ports + port];
+	return &leaf->worker[leaf->owner[port]]->queue_row[priority][port];
 }
 
 static inline struct queue_counters *worker_queue_counters(const struct worker *worker,

@@ -147,11 +147,10 @@ void lcores_free(struct lcores *lcores)
 	free(lcores);
 }
 
-int lcores_watch(struct lcores *lcores, uint16_t worker, struct port_io *io)
+int lcores_watch(struct lcores *lcores, struct port_io *io)
 {
-	struct lcore *lcore = &lcores->lcore[worker];
-
 	for (uint16_t queue = 0; queue < io->rx_queues; queue++) {
+		struct lcore *lcore = &lcores->lcore[leaf_poller(lcores->leaf, io->port, queue)];
 		int fd = io->ops->descriptor != NULL ? io->ops->descriptor(io, queue) : -ENOTSUP;
 		int error = fd < 0 ? 0 : lcore_watch(lcore, fd);
 
@@ -190,7 +189,8 @@ static uint64_t lcore_poll(struct lcore *lcore, uint64_t now_ps, bool *moved)
 	uint64_t wakes = worker_wakes(lcore->worker);
 	struct worker_activity activity;
 
-	for (; wakes != 0; wakes &= wakes - 1)
+	/* Who never sleeps needs no fence. */
+	for (; wakes != 0 && lcore->lcores->adaptive; wakes &= wakes - 1)
 		lcores_wake(lcore->lcores, (uint16_t)__builtin_ctzll(wakes));
 	worker_activity(lcore->worker, &activity);
 	*moved = activity.rx_packets + activity.tx_packets != lcore->packets;

@@ -71,10 +71,10 @@ struct lcores *lcores_create(struct leaf *leaf, bool adaptive);
 void lcores_free(struct lcores *lcores);
 
 /**
- * Let a port's frames wake its worker. Before the start.
+ * Let a port's frames wake the workers that receive from it. It is attached; before the start.
  * @return 0, or -errno of epoll_ctl; a port without a descriptor limits sleeps to LCORE_NAP_PS
  */
-int lcores_watch(struct lcores *lcores, uint16_t worker, struct port_io *io);
+int lcores_watch(struct lcores *lcores, struct port_io *io);
 
 /** Start worker i's loop on EAL lcore lcore_id[i]. @return 0, or -errno (-EBUSY: lcore in use) */
 int lcores_start(struct lcores *lcores, const unsigned *lcore_id);

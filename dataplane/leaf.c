@@ -43,6 +43,7 @@ static void worker_free(struct leaf *leaf, struct worker *worker)
 	if (leaf->queue_pools_owned)
 		queue_pool_free(worker->queue_pool);
 	free(worker->account_row[0]);
+	free(worker->queue_row[0]);
 	free(worker->port_counters);
 	free(worker->queue_counters);
 	free(worker->queue_rare);
@@ -58,6 +59,8 @@ static struct worker *worker_create(struct leaf *leaf, uint16_t id,
 		return NULL;
 	worker->leaf = leaf;
 	worker->id = id;
+	worker->alone = leaf->worker_count == 1;
+	memset(worker->rx_queue, QUEUE_NONE, sizeof(worker->rx_queue));
 	worker->pool = params->pool;
 	port_timers_init(&worker->timers);
 	worker->port_counters = allocate(leaf->ports * sizeof(*worker->port_counters));
@@ -67,8 +70,10 @@ static struct worker *worker_create(struct leaf *leaf, uint16_t id,
 		allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*worker->queue_rare));
 	worker->account_row[0] =
 		allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(struct account));
+	worker->queue_row[0] =
+		allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(struct egress_queue));
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
-		worker->queue_row[p] = leaf_queue(leaf, 0, p);
+		worker->queue_row[p] = worker->queue_row[0] + (size_t)p * leaf->ports;
 		worker->account_row[p] = worker->account_row[0] + (size_t)p * leaf->ports;
 	}
 	mark_random_seed(&worker->random, params->seed + id);
@@ -76,9 +81,9 @@ static struct worker *worker_create(struct leaf *leaf, uint16_t id,
 	if (worker->queue_pool == NULL)
 		worker->queue_pool =
 			queue_pool_create(params->packets_max, leaf->ports * PRIORITY_COUNT);
-	if (worker->account_row[0] == NULL || worker->port_counters == NULL ||
-	    worker->queue_counters == NULL || worker->queue_rare == NULL ||
-	    worker->queue_pool == NULL) {
+	if (worker->account_row[0] == NULL || worker->queue_row[0] == NULL ||
+	    worker->port_counters == NULL || worker->queue_counters == NULL ||
+	    worker->queue_rare == NULL || worker->queue_pool == NULL) {
 		worker_free(leaf, worker);
 		rte_errno = ENOMEM;
 		return NULL;
@@ -104,7 +109,7 @@ struct leaf *leaf_create(const struct leaf_params *params)
 	struct leaf *leaf;
 
 	if (params->port_count == 0 || params->port_count >= PORT_COUNT_MAX ||
-	    params->worker_count != 1) {
+	    params->worker_count == 0 || params->worker_count > WORKER_COUNT_MAX) {
 		rte_errno = EINVAL;
 		return NULL;
 	}
@@ -118,15 +123,14 @@ struct leaf *leaf_create(const struct leaf_params *params)
 	leaf->seed = params->seed;
 	leaf->queue_pools_owned = params->queue_pool == NULL;
 	leaf->egress = allocate(leaf->ports * sizeof(*leaf->egress));
-	leaf->queue = allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*leaf->queue));
 	leaf->pfc = allocate(leaf->ports * sizeof(*leaf->pfc));
 	leaf->state = allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*leaf->state));
 	leaf->io = allocate(leaf->ports * sizeof(struct port_io *));
 	leaf->owner = allocate(leaf->ports * sizeof(*leaf->owner));
 	leaf->fdb = fdb_create(fdb_entries(params->fdb_entries));
-	if (leaf->egress == NULL || leaf->queue == NULL || leaf->pfc == NULL ||
-	    leaf->state == NULL || leaf->io == NULL || leaf->owner == NULL || leaf->fdb == NULL ||
-	    create_qsbr(leaf) != 0)
+	if (leaf->egress == NULL || leaf->pfc == NULL || leaf->state == NULL || leaf->io == NULL ||
+	    leaf->owner == NULL || leaf->fdb == NULL || create_qsbr(leaf) != 0 ||
+	    handover_create(leaf) != 0)
 		goto err_leaf;
 	for (uint16_t port = 0; port < leaf->ports; port++)
 		egress_init(&leaf->egress[port]);
@@ -147,30 +151,39 @@ void leaf_free(struct leaf *leaf)
 {
 	if (leaf == NULL)
 		return;
-	for (uint16_t i = 0; i < leaf->worker_count; i++) {
-		if (leaf->worker[i] != NULL)
+	if (leaf->worker[leaf->worker_count - 1] != NULL) {
+		for (uint16_t i = 0; i < leaf->worker_count; i++)
 			worker_flush(leaf->worker[i]);
-		worker_free(leaf, leaf->worker[i]);
 	}
+	for (uint16_t i = 0; i < leaf->worker_count; i++)
+		worker_free(leaf, leaf->worker[i]);
+	handover_free(leaf);
 	free(leaf->qsbr);
 	fdb_free(leaf->fdb);
 	free(leaf->owner);
 	free(leaf->io);
 	free(leaf->state);
 	free(leaf->pfc);
-	free(leaf->queue);
 	free(leaf->egress);
 	free(leaf);
 }
 
 int leaf_attach(struct leaf *leaf, uint16_t port, struct port_io *io, uint16_t owner)
 {
-	if (port >= leaf->ports || owner >= leaf->worker_count || io->port != port)
+	if (port >= leaf->ports || owner >= leaf->worker_count || io->port != port ||
+	    io->rx_queues > leaf->worker_count)
 		return -EINVAL;
 	leaf->io[port] = io;
 	leaf->owner[port] = owner;
 	leaf->egress[port].io = io;
+	for (uint16_t queue = 0; queue < io->rx_queues; queue++)
+		leaf->worker[leaf_poller(leaf, port, queue)]->rx_queue[port] = (uint8_t)queue;
 	return 0;
+}
+
+uint16_t leaf_poller(const struct leaf *leaf, uint16_t port, uint16_t queue)
+{
+	return (uint16_t)((leaf->owner[port] + queue) % leaf->worker_count);
 }
 
 const struct snapshot *leaf_publish(struct leaf *leaf, const struct snapshot *snapshot,
@@ -260,6 +273,10 @@ void leaf_conservation(const struct leaf *leaf, struct leaf_conservation *sum)
 			sum->queued += queue_depth_packets(leaf_queue(leaf, port, p));
 		sum->queued += egress_staged_packets(&leaf->egress[port]);
 	}
+	/* On their way from one worker to another. */
+	for (uint16_t i = 0; i < leaf->worker_count; i++)
+		sum->queued +=
+			counter_get(&leaf->worker[i]->given) - counter_get(&leaf->worker[i]->taken);
 }
 
 bool leaf_conserved(const struct leaf *leaf)

@@ -47,9 +47,14 @@ void leaf_free(struct leaf *leaf);
 /**
  * Give a port its device. Before the first poll. Port `port_count` is the CPU's; without a device
  * there, what is punted is counted as LINK_DOWN.
- * @param owner worker that transmits on it and (until receive queues are spread) receives from it
+ * @param owner worker that transmits on it, and receives from its queue 0; the next queues are the next
+ *              workers'
+ * @return 0 or -EINVAL: no such port or worker, or more receive queues than workers
  */
 int leaf_attach(struct leaf *leaf, uint16_t port, struct port_io *io, uint16_t owner);
+
+/** Worker that receives from a queue of a port. */
+uint16_t leaf_poller(const struct leaf *leaf, uint16_t port, uint16_t queue);
 
 /**
  * Put a snapshot in force with one store-release. NULL: the workers rest, with what they hold.
@@ -97,7 +102,7 @@ struct pfc_port_totals {
 #undef PFC_TOTAL_
 };
 
-/* Of one queue, what WRED dropped; also among its drops. */
+/* Of one queue: drops that name it, also among those of the port where the packets came from. */
 struct queue_rare_totals {
 #define QUEUE_RARE_TOTAL_(field, unit, help) uint64_t field;
 	QUEUE_RARE_COUNTERS(QUEUE_RARE_TOTAL_)
@@ -122,6 +127,7 @@ struct buffer_pool_totals {
 	uint64_t headroom_used_bytes;
 	uint64_t queued_packets; /* staging apart */
 	bool guarded;            /* few buffers are left */
+	uint64_t guards;         /* times that they became few */
 };
 
 /** Sum over workers. port: 0..port_count (the last is the CPU's). */

@@ -139,6 +139,9 @@ void leaf_buffer_pool_totals(const struct leaf *leaf, const struct snapshot *sna
 
 		totals->headroom_used_bytes += counter_get(&worker->headroom_bytes);
 		totals->guarded |= atomic_load_explicit(&worker->guarded, memory_order_relaxed);
+		/* All see the same buffers. */
+		if (counter_get(&worker->guards) > totals->guards)
+			totals->guards = counter_get(&worker->guards);
 	}
 	for (uint16_t port = 0; port < leaf->ports; port++) {
 		for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {

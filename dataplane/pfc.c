@@ -133,15 +133,15 @@ static void obey(struct worker *worker, uint16_t port, const struct pfc_frame *f
 	pfc_obeyed(worker, port);
 }
 
-void pfc_receive(struct worker *worker, struct burst *burst, uint32_t i)
+void pfc_take(struct worker *worker, struct rte_mbuf *packet, uint64_t now_ps)
 {
-	struct rte_mbuf *packet = burst->packet[i];
-	struct pfc_port_counters *count = &worker->leaf->pfc[burst->port].port_count;
+	struct port_counters *counters = &worker->port_counters[packet->port];
+	struct pfc_port_counters *count = &worker->leaf->pfc[packet->port].port_count;
 	struct pfc_frame frame;
 
 	switch (pfc_frame_read(packet_data(packet), packet->data_len, &frame)) {
 	case PFC_FRAME_PRIORITY:
-		obey(worker, burst->port, &frame, burst->now_ps);
+		obey(worker, packet->port, &frame, now_ps);
 		break;
 	case PFC_FRAME_GLOBAL:
 		counter_add(&count->rx_global, 1);
@@ -153,7 +153,17 @@ void pfc_receive(struct worker *worker, struct burst *burst, uint32_t i)
 		counter_add(&count->rx_bad, 1);
 		break;
 	}
-	burst_consume(worker, burst, i);
+	counter_add(&counters->consumed, 1);
+	counter_add(&counters->consumed_bytes, packet_length(packet));
+	rte_pktmbuf_free(packet);
+}
+
+void pfc_receive(struct worker *worker, struct burst *burst, uint32_t i)
+{
+	if (worker->leaf->owner[burst->port] == worker->id)
+		pfc_take(worker, burst->packet[i], burst->now_ps);
+	else
+		handover_control(worker, burst->packet[i]);
 }
 
 static struct rte_mbuf *build(struct worker *worker, uint16_t port, uint8_t say)
@@ -241,7 +251,7 @@ uint64_t pfc_released_ps(const struct pfc_port *pfc, uint8_t paused, uint64_t no
 	return due_ps;
 }
 
-void pfc_configure(struct worker *worker, uint16_t port, uint64_t now_ps)
+void pfc_configure(struct worker *worker, uint16_t port, bool was_up, uint64_t now_ps)
 {
 	struct pfc_port *pfc = &worker->leaf->pfc[port];
 	struct egress_port *egress = &worker->leaf->egress[port];
@@ -264,6 +274,6 @@ void pfc_configure(struct worker *worker, uint16_t port, uint64_t now_ps)
 	}
 	if (!egress->up)
 		pfc->send = 0;
-	else
+	else if (!was_up)
 		pfc->send |= pfc_paused_peer(pfc); /* a peer that has come up knows nothing */
 }

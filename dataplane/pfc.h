@@ -26,6 +26,7 @@
 
 struct burst;
 struct egress_port;
+struct rte_mbuf;
 struct worker;
 
 /* X(field, unit, help): per priority and port */
@@ -95,8 +96,14 @@ static inline uint64_t pfc_until_ps(const struct pfc_port *pfc, uint32_t priorit
 /** Have the peer pause a priority, or let it go. Told in the next run of the port. */
 void pfc_pause(struct worker *worker, uint16_t port, uint8_t priority, bool pause, uint64_t now_ps);
 
-/** Packet i of a burst is a MAC control frame: obey and count it; then it is gone. Cold. */
+/**
+ * Packet i of a burst is a MAC control frame: obey and count it; then it is gone. A device may deliver it to
+ * any of its queues: a worker that doesn't own the port hands it on. Cold.
+ */
 void pfc_receive(struct worker *worker, struct burst *burst, uint32_t i);
+
+/** The same for a frame that another worker has received. */
+void pfc_take(struct worker *worker, struct rte_mbuf *packet, uint64_t now_ps);
 
 /**
  * Send what is to be said on a port, if its wire is free.
@@ -113,7 +120,7 @@ void pfc_obeyed(struct worker *worker, uint16_t port);
 /** When the first of these paused queues may go. */
 uint64_t pfc_released_ps(const struct pfc_port *pfc, uint8_t paused, uint64_t now_ps);
 
-/** A new snapshot: speed, lossless classes, link. */
-void pfc_configure(struct worker *worker, uint16_t port, uint64_t now_ps);
+/** A new snapshot: speed, lossless classes, link. @param was_up before it */
+void pfc_configure(struct worker *worker, uint16_t port, bool was_up, uint64_t now_ps);
 
 #endif

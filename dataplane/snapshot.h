@@ -152,6 +152,7 @@ struct mark_table {
 struct buffer_table {
 	uint64_t shared_bytes;
 	uint64_t lossy_bytes;
+	uint32_t lossy_packets;       /* buffers that lossy frames may have, however short */
 	uint64_t headroom_pool_bytes; /* all pairs together; 0: each has its own headroom */
 	uint32_t packets_max;         /* buffers that may be in use */
 	uint32_t guard_packets; /* as few left: pause every lossless pair, refuse lossy frames */

@@ -13,6 +13,11 @@
 #define SWEEP_ROUNDS 4
 #define SWEEP_PS_MIN PS_PER_MS
 
+static uint32_t share(uint32_t all, uint32_t workers)
+{
+	return all / workers != 0 ? all / workers : 1;
+}
+
 static __rte_noinline void start(struct worker *worker, uint64_t now_ps)
 {
 	static const struct {
@@ -23,11 +28,18 @@ static __rte_noinline void start(struct worker *worker, uint64_t now_ps)
 #undef PUNT_LIMIT_
 	};
 
-	worker->flood_policer = policer_of(now_ps, FLOOD_RATE_PPS, FLOOD_BURST);
+	const uint32_t workers = worker->leaf->worker_count;
+
+	/* Of the leaf; each has its share. */
+	worker->flood_policer =
+		policer_of(now_ps, share(FLOOD_RATE_PPS, workers), share(FLOOD_BURST, workers));
 	for (uint32_t reason = PUNT_NONE + 1; reason < PUNT_COUNT; reason++)
 		worker->punt_policer[reason] =
-			policer_of(now_ps, limits[reason].rate, limits[reason].burst);
+			policer_of(now_ps, share(limits[reason].rate, workers),
+				   share(limits[reason].burst, workers));
 	for (uint16_t port = 0; port < worker->leaf->ports; port++) {
+		if (worker->leaf->owner[port] != worker->id)
+			continue;
 		worker->leaf->egress[port].free_ps = now_ps;
 		for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
 			worker->leaf->egress[port].shaper[p].free_ps = now_ps;
@@ -53,10 +65,11 @@ static __rte_noinline void adopt(struct worker *worker, const struct snapshot *s
 	for (uint16_t port = 0; port < leaf->ports; port++) {
 		const struct port_io *io = leaf->io[port];
 
-		if (leaf->owner[port] != worker->id || io == NULL)
+		if (io == NULL)
 			continue;
-		egress_configure(worker, port, snapshot, now_ps);
-		if ((io->flags & PORT_IO_POLLED) != 0)
+		if (leaf->owner[port] == worker->id)
+			egress_configure(worker, port, snapshot, now_ps);
+		if ((io->flags & PORT_IO_POLLED) != 0 && worker->rx_queue[port] != QUEUE_NONE)
 			port_bits_set(&worker->rx_ready, port);
 	}
 }
@@ -68,7 +81,7 @@ static inline bool receive(struct worker *worker, uint16_t port, uint64_t now_ps
 	struct burst burst;
 	uint32_t count;
 
-	count = io->ops->rx_burst(io, 0, burst.packet, BURST_COUNT_MAX);
+	count = io->ops->rx_burst(io, worker->rx_queue[port], burst.packet, BURST_COUNT_MAX);
 	if (count < BURST_COUNT_MAX && (io->flags & PORT_IO_POLLED) == 0)
 		port_bits_clear(&worker->rx_ready, port);
 	if (count == 0)
@@ -82,6 +95,8 @@ static inline bool receive(struct worker *worker, uint16_t port, uint64_t now_ps
 	worker->room_port = port;
 	forward_burst(worker, &burst);
 	buffer_charge(worker);
+	if (unlikely(worker->handing != 0))
+		handover_flush(worker);
 	return count == BURST_COUNT_MAX;
 }
 
@@ -165,15 +180,17 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 	}
 
 	buffer_begin(worker, now_ps);
+	if (!worker->alone)
+		more |= handover_take(worker, now_ps);
 	PORT_BITS_FOREACH(&worker->rx_ready, port)
 	more |= receive(worker, port, now_ps);
 	/* Before anything is sent: a pause goes first. */
-	if (!port_bits_empty(&worker->dirty))
+	if (buffer_changed(worker))
 		buffer_evaluate(worker, now_ps);
 	while (port_timers_due(&worker->timers, now_ps))
 		port_wake(worker, port_timers_pop(&worker->timers));
 	more |= transmit(worker, now_ps);
-	if (!port_bits_empty(&worker->dirty)) {
+	if (buffer_changed(worker)) {
 		buffer_evaluate(worker, now_ps);
 		more |= !port_bits_empty(&worker->tx_ready);
 	}
@@ -189,6 +206,8 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 	rte_rcu_qsbr_quiescent(leaf->qsbr, worker->id);
 	if (more)
 		return now_ps;
+	if (!worker->alone && handover_waits(worker))
+		due_ps = time_min(due_ps, now_ps + HANDOVER_RETRY_PS);
 	if (worker->timers.count != 0)
 		due_ps = time_min(due_ps, port_timers_next(&worker->timers));
 	return due_ps;
@@ -251,6 +270,7 @@ bool worker_release_peers(struct worker *worker, uint64_t now_ps)
 
 void worker_flush(struct worker *worker)
 {
+	handover_drop(worker);
 	for (uint16_t port = 0; port < worker->leaf->ports; port++)
 		if (worker->leaf->owner[port] == worker->id)
 			egress_flush(worker, port, DROP_STOPPED);

@@ -62,8 +62,8 @@ void worker_online(struct worker *worker);
 bool worker_release_peers(struct worker *worker, uint64_t now_ps);
 
 /**
- * Drop everything queued or staged here, counted as DROP_STOPPED. Thread: its own, or control once
- * it has stopped.
+ * Drop everything queued or staged here, or on its way here, counted as DROP_STOPPED. Thread: control, once all
+ * workers have stopped.
  */
 void worker_flush(struct worker *worker);
 

@@ -48,9 +48,9 @@ static void drain(void)
 		for (uint8_t p = 0; p < PRIORITY_COUNT; p++)
 			cr_assert_eq(buffer_occupancy(f.worker, port, p), 0);
 	cr_assert_eq(f.worker->shared_bytes, 0);
-	cr_assert_eq(f.worker->headroom_bytes, 0);
-	cr_assert_eq(f.worker->lossy_bytes, 0);
-	cr_assert_eq(f.worker->queued_packets, 0);
+	cr_assert_eq(fixture_headroom(&f), 0);
+	cr_assert_eq(buffer_use(f.leaf).lossy_bytes, 0);
+	cr_assert_eq(buffer_use(f.leaf).packets, 0);
 }
 
 /* Alone, a pair gets alpha / (1 + alpha) of the shared buffer. */
@@ -172,9 +172,11 @@ LEAF_TEST(buffer, BUF_LOSSY_Q_all_queues_together_stay_in_the_lossy_share)
 			pause_inject(&f, port, 5, FRAME_BYTES);
 		}
 		fixture_poll(&f);
-		cr_assert_leq(f.worker->lossy_bytes, 100000 + 2 * FRAME_BYTES);
+		cr_assert_leq(buffer_use(f.leaf).lossy_bytes, 100000 + 2 * FRAME_BYTES);
 	}
-	cr_assert_gt(f.worker->lossy_bytes, 100000 - FRAME_BYTES);
+	/* What is on its way between workers counts as well: all six of a round. */
+	cr_assert_gt(buffer_use(f.leaf).lossy_bytes,
+		     100000 - (f.worker_count > 1 ? 6 : 1) * (int)FRAME_BYTES);
 	cr_assert_gt(drops_of(&f, DROP_LOSSY_FULL) + drops_of(&f, DROP_QUEUE_FULL), 500);
 	fixture_discard(&f, SINK);
 }
@@ -320,13 +322,13 @@ LEAF_TEST(buffer, HR_POOL_and_HR_SHARED_no_drop_until_the_headroom_pool_is_full)
 		for (uint8_t p = 3; p <= 4; p++)
 			while (!paused(port, p))
 				pause_send(&f, port, p, FRAME_BYTES);
-	cr_assert_eq(f.worker->headroom_bytes, 0);
+	cr_assert_eq(fixture_headroom(&f), 0);
 	/* 18 pairs; any of them may take what is there. */
 	for (uint32_t i = 0; used + FRAME_BYTES <= pool; i++) {
 		pause_send(&f, (uint16_t)(1 + i % 9), (uint8_t)(3 + i / 9 % 2), FRAME_BYTES);
 		used += FRAME_BYTES;
 		cr_assert_eq(drops_total(&f), 0, "after %" PRIu64 " bytes", used);
-		cr_assert_eq(f.worker->headroom_bytes, used);
+		cr_assert_eq(fixture_headroom(&f), used);
 	}
 	for (uint16_t port = 1; port <= 9; port++) {
 		pause_send(&f, port, 3, FRAME_BYTES);
@@ -334,7 +336,7 @@ LEAF_TEST(buffer, HR_POOL_and_HR_SHARED_no_drop_until_the_headroom_pool_is_full)
 	}
 	pause_send(&f, 1, 4, 500);
 	cr_assert_eq(drops_total(&f), 9, "500 bytes are left");
-	cr_assert_eq(f.worker->headroom_bytes, pool);
+	cr_assert_eq(fixture_headroom(&f), pool);
 	drain();
 }
 
@@ -381,13 +383,15 @@ LEAF_TEST(buffer, few_buffers_left_pause_every_lossless_pair_and_refuse_lossy_fr
 	snapshot->buffer.guard_packets = guard;
 	fixture_publish(&f, snapshot);
 	pause_receive(&f, SINK, 3, 65535);
-	while (!f.worker->guarded) {
+	while (!fixture_guarded(&f)) {
 		expect_silence(&f, "enough buffers");
 		cr_assert_lt(frames++, buffers);
 		pause_send(&f, SENDER, 3, 60);
 	}
-	/* Seen at the poll after the one that took the last buffer above the guard. */
-	cr_assert_eq(frames, buffers - guard + 1);
+	/* Seen at the poll after the one that took the last buffer above the guard, or in it by others. */
+	cr_assert(frames == buffers - guard + 1 ||
+		  (f.worker_count > 1 && frames == buffers - guard));
+	fixture_poll(&f);
 	for (uint16_t port = 0; port < f.port_count; port++)
 		expect_pause(&f, port, 1u << 3 | 1u << 4, 0);
 	pause_send(&f, SENDER + 1, 0, 60);
@@ -398,11 +402,11 @@ LEAF_TEST(buffer, few_buffers_left_pause_every_lossless_pair_and_refuse_lossy_fr
 	cr_assert_eq(drops_total(&f), 1);
 	/* Until enough have left. */
 	pause_receive(&f, SINK, 3, 0);
-	while (f.worker->guarded) {
+	while (fixture_guarded(&f)) {
 		f.now_ps = time_max(f.now_ps, f.due_ps);
 		fixture_poll(&f);
 	}
-	left = buffers - (uint64_t)f.worker->queued_packets;
+	left = buffers - (uint64_t)buffer_use(f.leaf).packets;
 	cr_assert(left > guard && left < buffers / 2, "%" PRIu64 " are free", left);
 	fixture_poll(&f);
 	for (uint16_t port = 1; port < f.port_count; port++)

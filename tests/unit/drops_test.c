@@ -280,7 +280,8 @@ static void provoke_stopped(void)
 
 	send_in(ROUTED, &frame);
 	send_in(ROUTED, &frame);
-	worker_flush(f.worker);
+	for (uint16_t w = 0; w < f.worker_count; w++)
+		worker_flush(leaf_worker(f.leaf, w));
 }
 
 static void provoke(enum drop_reason reason)

@@ -35,11 +35,21 @@ void fixture_start_eal(void)
 	cr_assert_geq(rte_eal_init(COUNT, argv), 0);
 }
 
+/* Each test program runs with one worker; those of the packet path again with more. */
+static uint16_t worker_count(void)
+{
+	const char *text = getenv("ROCELEAF_TEST_WORKERS");
+	int count = text != NULL ? atoi(text) : 1;
+
+	cr_assert(count >= 1 && count <= WORKER_COUNT_MAX);
+	return (uint16_t)count;
+}
+
 void fixture_open_at(struct leaf_fixture *fixture, uint16_t port_count, uint64_t now_ps)
 {
 	struct leaf_params params = {
 		.port_count = port_count,
-		.worker_count = 1,
+		.worker_count = worker_count(),
 		.packets_max = FIXTURE_PACKETS,
 		.fdb_entries = 256,
 		.seed = 1,
@@ -57,12 +67,13 @@ void fixture_open_at(struct leaf_fixture *fixture, uint16_t port_count, uint64_t
 	fixture->leaf = leaf_create(&params);
 	cr_assert_not_null(fixture->leaf, "%s", rte_strerror(rte_errno));
 	fixture->worker = leaf_worker(fixture->leaf, 0);
+	fixture->worker_count = params.worker_count;
 	for (uint16_t port = 0; port <= port_count; port++) {
 		fixture->memory[port] = memory_io_create(port, FIXTURE_BUFFERS);
 		cr_assert_not_null(fixture->memory[port]);
-		cr_assert_eq(
-			leaf_attach(fixture->leaf, port, memory_io_port(fixture->memory[port]), 0),
-			0);
+		cr_assert_eq(leaf_attach(fixture->leaf, port, memory_io_port(fixture->memory[port]),
+					 port == port_count ? 0 : port % params.worker_count),
+			     0);
 	}
 }
 
@@ -73,7 +84,8 @@ void fixture_open(struct leaf_fixture *fixture, uint16_t port_count)
 
 void fixture_close(struct leaf_fixture *fixture)
 {
-	worker_flush(fixture->worker);
+	for (uint16_t w = 0; w < fixture->worker_count; w++)
+		worker_flush(leaf_worker(fixture->leaf, w));
 	cr_assert(leaf_conserved(fixture->leaf), "packets of a flushed leaf");
 	cr_assert_eq(fixture_queued(fixture), 0);
 	leaf_free(fixture->leaf);
@@ -127,7 +139,9 @@ static void check_accounts(const struct leaf_fixture *fixture)
 {
 	static uint64_t bytes[PRIORITY_COUNT][PORT_COUNT_MAX];
 	const struct worker *worker = fixture->worker;
+	uint64_t shared_sum = 0, headroom_sum = 0;
 	const struct leaf *leaf = fixture->leaf;
+	const struct buffer_use use = buffer_use(leaf);
 	int64_t packets = 0, lossy = 0;
 	uint64_t shared = 0, headroom = 0;
 
@@ -170,17 +184,46 @@ static void check_accounts(const struct leaf_fixture *fixture)
 				  "nothing waits, and the peer is paused");
 		}
 	}
-	cr_assert_eq(worker->queued_packets, packets);
-	cr_assert_eq(worker->lossy_bytes, lossy);
-	cr_assert_eq(worker->shared_bytes, shared);
-	cr_assert_eq(worker->headroom_bytes, headroom);
+	cr_assert_eq(use.packets, packets);
+	cr_assert_eq(use.lossy_bytes, lossy);
+	for (uint16_t w = 0; w < fixture->worker_count; w++) {
+		shared_sum += leaf->worker[w]->shared_bytes;
+		headroom_sum += leaf->worker[w]->headroom_bytes;
+	}
+	cr_assert_eq(shared_sum, shared);
+	cr_assert_eq(headroom_sum, headroom);
+}
+
+/* Every worker once, and those that got something from others again. @return when the next is due */
+static uint64_t poll_workers(struct leaf_fixture *fixture)
+{
+	uint64_t wakes = UINT64_MAX, next = 0, due_ps = fixture->now_ps + TIME_IDLE_PS;
+	uint64_t due_of[WORKER_COUNT_MAX];
+
+	for (uint32_t rounds = 0; wakes != 0; rounds++) {
+		cr_assert_lt(rounds, 100, "workers wake each other without end");
+		for (uint16_t w = fixture->worker_count; w-- > 0;) {
+			struct worker *worker = leaf_worker(fixture->leaf, w);
+
+			if ((wakes >> w & 1) == 0)
+				continue;
+			wakes &= ~(UINT64_C(1) << w);
+			due_of[w] = worker_poll(worker, fixture->now_ps);
+			next |= worker_wakes(worker);
+		}
+		wakes = next;
+		next = 0;
+	}
+	for (uint16_t w = 0; w < fixture->worker_count; w++)
+		due_ps = time_min(due_ps, due_of[w]);
+	return due_ps;
 }
 
 uint64_t fixture_poll(struct leaf_fixture *fixture)
 {
 	struct leaf_conservation sum;
 
-	fixture->due_ps = worker_poll(fixture->worker, fixture->now_ps);
+	fixture->due_ps = poll_workers(fixture);
 	fixture->polls++;
 	leaf_conservation(fixture->leaf, &sum);
 	cr_assert(leaf_conserved(fixture->leaf),
@@ -222,6 +265,24 @@ void fixture_run_until(struct leaf_fixture *fixture, uint64_t until_ps)
 	}
 	fixture->now_ps = until_ps;
 	fixture_poll(fixture);
+}
+
+bool fixture_guarded(const struct leaf_fixture *fixture)
+{
+	bool guarded = false;
+
+	for (uint16_t w = 0; w < fixture->worker_count; w++)
+		guarded |= fixture->leaf->worker[w]->guarded;
+	return guarded;
+}
+
+uint64_t fixture_headroom(const struct leaf_fixture *fixture)
+{
+	uint64_t bytes = 0;
+
+	for (uint16_t w = 0; w < fixture->worker_count; w++)
+		bytes += fixture->leaf->worker[w]->headroom_bytes;
+	return bytes;
 }
 
 bool fixture_take(struct leaf_fixture *fixture, uint16_t port, struct frame *frame)

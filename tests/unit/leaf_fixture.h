@@ -6,6 +6,9 @@
  * buffer is back in the pool. A test that leaves something queued says so by fixture_close(), which
  * stops the leaf (DROP_STOPPED) and must find all buffers nevertheless.
  *
+ * With ROCELEAF_TEST_WORKERS=n in the environment, ports are dealt out to n workers; a poll is one of each, and
+ * of those that got something from others.
+ *
  * Memory ports stand in for all devices, the CPU's among them, whose packet_meta is kept in
  * struct frame.
  */
@@ -33,7 +36,8 @@ struct leaf_fixture {
 	struct rte_mempool *pool;
 	struct fib *fib;
 	struct leaf *leaf;
-	struct worker *worker;
+	uint16_t worker_count;
+	struct worker *worker; /* the first */
 	uint16_t port_count;
 	uint16_t cpu; /* port_count: the CPU's port */
 	struct memory_io *memory[PORT_COUNT_MAX];
@@ -140,6 +144,12 @@ uint32_t fixture_discard(struct leaf_fixture *fixture, uint16_t port);
 
 /** Frames in queues and staging. */
 uint64_t fixture_queued(const struct leaf_fixture *fixture);
+
+/** A worker has seen that few buffers are left. */
+bool fixture_guarded(const struct leaf_fixture *fixture);
+
+/** Headroom in use. */
+uint64_t fixture_headroom(const struct leaf_fixture *fixture);
 
 /* --- expectations --- */
 

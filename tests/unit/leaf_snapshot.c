@@ -76,6 +76,7 @@ static void fill_buffer(struct snapshot *snapshot)
 	buffer->shared_bytes = 64 * 1024 * 1024;
 	buffer->lossy_bytes = 64 * 1024 * 1024;
 	buffer->packets_max = FIXTURE_PACKETS;
+	buffer->lossy_packets = FIXTURE_PACKETS;
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
 		buffer->class[p].alpha_q8 = 256;
 	for (uint32_t i = 0; i < PRIORITY_COUNT * PORT_COUNT_MAX; i++)

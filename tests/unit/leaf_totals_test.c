@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What readers of a leaf see of pauses and buffers, at times and in bytes worked out by hand.
+ * What readers of a leaf see of pauses, buffers and drops, at times and in bytes worked out by hand.
  */
 #include <criterion/criterion.h>
 
@@ -125,4 +125,97 @@ Test(leaf_totals, a_pair_past_xoff_is_paused_and_uses_headroom)
 	cr_expect_eq(totals.headroom_peak_bytes, 3000);
 	cr_expect_eq(totals.occupancy_bytes, 30000);
 	cr_expect(pfc_at(SENDER, 3, f.now_ps).tx_paused);
+}
+
+static struct queue_rare_totals rare(uint16_t port, uint8_t priority)
+{
+	struct queue_rare_totals totals;
+
+	leaf_queue_rare_totals(f.leaf, port, priority, &totals);
+	return totals;
+}
+
+/* Of the whole leaf, whatever the queue. */
+static struct queue_rare_totals rare_sum(void)
+{
+	struct queue_rare_totals sum = {0};
+
+	for (uint16_t port = 0; port <= f.port_count; port++)
+		for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
+			struct queue_rare_totals totals = rare(port, p);
+
+#define SUM_(field, unit, help) sum.field += totals.field;
+			QUEUE_RARE_COUNTERS(SUM_)
+#undef SUM_
+		}
+	return sum;
+}
+
+/* As above: frame 27 is the one too many, and headroom has room for 20 more. */
+Test(leaf_totals, losses_past_headroom_are_counted_by_the_pair_that_received_them)
+{
+	pause_receive(&f, SINK, 3, 65535);
+	for (int i = 0; i < 47; i++)
+		pause_send(&f, SENDER, 3, 1000);
+	cr_expect_eq(rare_sum().headroom_packets, 0);
+	for (int i = 0; i < 5; i++)
+		pause_send(&f, SENDER, 3, 900);
+	cr_expect_eq(rare(SENDER, 3).headroom_packets, 5);
+	cr_expect_eq(rare(SENDER, 3).headroom_bytes, 4500);
+	cr_expect_eq(rare_sum().headroom_packets, 5, "nobody else's");
+	cr_expect_eq(rare_sum().watchdog_packets, 0);
+}
+
+/* The queue of SINK is paused for 180 ms: what waits goes when that has been seen for 100. */
+Test(leaf_totals, drops_of_the_watchdog_are_counted_by_the_queue_that_is_stuck)
+{
+	struct snapshot *snapshot = snapshot_copy(f.snapshot);
+
+	snapshot->watchdog = (struct watchdog_table){
+		.action = WATCHDOG_DROP,
+		.detect_ps = 100 * PS_PER_MS,
+		.restore_ps = 100 * PS_PER_MS,
+		.poll_ps = 50 * PS_PER_MS,
+	};
+	fixture_publish(&f, snapshot);
+	pause_receive(&f, SINK, 3, 65535);
+	for (int i = 0; i < 10; i++)
+		pause_send(&f, SENDER, 3, 1000);
+	/* 65535 quanta at 100G last 335 us. */
+	for (int i = 0; i < 600; i++) {
+		f.now_ps += 300 * PS_PER_US;
+		pause_receive(&f, SINK, 3, 65535);
+	}
+	cr_assert_eq(pfc_at(SINK, 3, f.now_ps).storms, 1);
+	cr_expect_eq(rare(SINK, 3).watchdog_packets, 10, "what waited");
+	for (int i = 0; i < 3; i++)
+		pause_send(&f, SENDER + 1, 3, 500);
+	cr_expect_eq(rare(SINK, 3).watchdog_packets, 13, "and what comes");
+	cr_expect_eq(rare(SINK, 3).watchdog_bytes, 11500);
+	cr_expect_eq(rare_sum().watchdog_packets, 13, "nobody else's");
+	cr_expect_eq(rare_sum().headroom_packets, 0);
+}
+
+Test(leaf_totals, the_guard_is_counted_each_time_it_acts)
+{
+	struct snapshot *snapshot = snapshot_copy(f.snapshot);
+	struct buffer_pool_totals pool;
+
+	snapshot->buffer.packets_max = 60;
+	snapshot->buffer.guard_packets = 20;
+	fixture_publish(&f, snapshot);
+	for (uint64_t times = 1; times <= 3; times++) {
+		pause_receive(&f, SINK, 4, 65535);
+		for (int i = 0; i < 45; i++)
+			pause_send(&f, SENDER, 4, 100);
+		leaf_buffer_pool_totals(f.leaf, f.snapshot, &pool);
+		cr_expect(pool.guarded);
+		cr_expect_eq(pool.guards, times);
+		pause_receive(&f, SINK, 4, 0);
+		fixture_settle(&f);
+		fixture_discard(&f, SINK);
+		leaf_buffer_pool_totals(f.leaf, f.snapshot, &pool);
+		cr_expect_not(pool.guarded);
+		cr_expect_eq(pool.guards, times);
+	}
 }

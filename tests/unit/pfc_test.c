@@ -354,7 +354,8 @@ LEAF_TEST(pfc, a_reload_that_makes_a_class_lossy_lets_the_peer_go)
 	fixture_publish(&f, snapshot);
 	/* What priority 3 had of the shared buffer is free: that lets priority 4 go as well. */
 	expect_pause(&f, SENDER, 0, 1u << 3 | 1u << 4);
-	cr_assert_eq(f.worker->lossy_bytes, (int64_t)buffer_occupancy(f.worker, SENDER, 3));
+	cr_assert_eq(buffer_use(f.leaf).lossy_bytes,
+		     (int64_t)buffer_occupancy(f.worker, SENDER, 3));
 	cr_assert_eq(drops_total(&f), 0);
 }
 
@@ -500,6 +501,15 @@ LEAF_TEST(pfc, a_dead_port_has_no_pauses_to_refresh)
 	expect_silence(&f, "a dead port");
 }
 
+static bool release_peers(void)
+{
+	bool told = true;
+
+	for (uint16_t w = 0; w < f.worker_count; w++)
+		told &= worker_release_peers(leaf_worker(f.leaf, w), f.now_ps);
+	return told;
+}
+
 /* One frame a port with all that was paused there; those that wait for nothing hear nothing. */
 LEAF_TEST(pfc, PFC_XON_goes_to_every_peer_that_waits_when_a_worker_stops)
 {
@@ -512,13 +522,13 @@ LEAF_TEST(pfc, PFC_XON_goes_to_every_peer_that_waits_when_a_worker_stops)
 	fixture_discard(&f, SENDER);
 	fixture_discard(&f, SENDER + 1);
 	cr_assert_not(pause_take(&f, SENDER + 2, &pause));
-	cr_assert(worker_release_peers(f.worker, f.now_ps));
+	cr_assert(release_peers());
 	expect_pause(&f, SENDER, 0, 1u << 3);
 	expect_pause(&f, SENDER + 1, 0, 1u << 3 | 1u << 4);
 	cr_assert_not(pause_take(&f, SENDER + 2, &pause));
 	cr_assert_not(pause_take(&f, SINK, &pause));
 	cr_assert_eq(counter_get(&counters(SENDER, 3)->tx_xon), 1);
-	cr_assert(worker_release_peers(f.worker, f.now_ps));
+	cr_assert(release_peers());
 	cr_assert_not(pause_take(&f, SENDER, &pause), "once is enough");
 }
 
@@ -538,9 +548,9 @@ LEAF_TEST(pfc, PFC_XON_at_a_stop_is_tried_again_and_not_at_dead_ports)
 	fixture_publish(&f, snapshot);
 	fixture_discard(&f, SENDER); /* its pause, said again */
 	memory_io_limit(f.memory[SENDER], 0);
-	cr_assert_not(worker_release_peers(f.worker, f.now_ps));
+	cr_assert_not(release_peers());
 	memory_io_limit(f.memory[SENDER], BURST_COUNT_MAX);
-	cr_assert(worker_release_peers(f.worker, f.now_ps));
+	cr_assert(release_peers());
 	expect_pause(&f, SENDER, 0, 1u << 3);
 	cr_assert_not(pause_take(&f, SENDER + 1, &pause));
 }
