@@ -49,8 +49,10 @@ static void buffer_row(struct telemetry_page *page, struct daemon *daemon, uint6
 	uint8_t priority = (uint8_t)(pair % PRIORITY_COUNT);
 	const struct buffer_pair *limits = snapshot_pair(snapshot, port, priority);
 	struct buffer_totals totals;
+	struct queue_rare_totals rare;
 
 	leaf_buffer_totals(daemon_leaf(daemon), snapshot, port, priority, &totals);
+	leaf_queue_rare_totals(daemon_leaf(daemon), port, priority, &rare);
 	telemetry_pair_cells(page, daemon_config(daemon), pair);
 	telemetry_page_text(page, state_text(&totals, &snapshot->port[port]));
 	telemetry_page_text(page, reason_text(totals.reasons));
@@ -62,6 +64,8 @@ static void buffer_row(struct telemetry_page *page, struct daemon *daemon, uint6
 	telemetry_page_number(page, totals.headroom_used_bytes);
 	telemetry_page_number(page, totals.headroom_peak_bytes);
 	telemetry_page_number(page, limits->headroom_bytes);
+	telemetry_page_number(page, rare.headroom_packets);
+	telemetry_page_number(page, rare.headroom_bytes);
 }
 
 uint64_t telemetry_buffers(struct telemetry_page *page, struct daemon *daemon, uint64_t cursor)
@@ -79,6 +83,8 @@ uint64_t telemetry_buffers(struct telemetry_page *page, struct daemon *daemon, u
 	telemetry_page_column(page, "headroom_used_bytes", 0);
 	telemetry_page_column(page, "headroom_peak_bytes", 0);
 	telemetry_page_column(page, "headroom_bytes", 0);
+	telemetry_page_counter(page, "lost_packets", "packets");
+	telemetry_page_counter(page, "lost_bytes", "bytes");
 
 	daemon_lock(daemon);
 	count = pair_count(daemon_config(daemon));
@@ -108,6 +114,7 @@ uint64_t telemetry_pool(struct telemetry_page *page, struct daemon *daemon, uint
 	telemetry_page_column(page, "packets_max", 0);
 	telemetry_page_column(page, "guard_packets", 0);
 	telemetry_page_column(page, "guarded", TELEMETRY_FLAG);
+	telemetry_page_counter(page, "guards", "times");
 	if (cursor != 0 || !telemetry_page_row(page))
 		return 0;
 
@@ -124,6 +131,7 @@ uint64_t telemetry_pool(struct telemetry_page *page, struct daemon *daemon, uint
 	telemetry_page_number(page, snapshot->buffer.packets_max);
 	telemetry_page_number(page, snapshot->buffer.guard_packets);
 	telemetry_page_number(page, totals.guarded);
+	telemetry_page_number(page, totals.guards);
 	daemon_unlock(daemon);
 	return 0;
 }
@@ -143,6 +151,39 @@ static bool is_time(const char *unit)
 	return strcmp(unit, "ps") == 0;
 }
 
+/* What the watchdog thinks of a queue. */
+static const char *watchdog_text(const struct snapshot *snapshot, const struct pfc_totals *totals)
+{
+	if (snapshot->watchdog.action == WATCHDOG_OFF)
+		return "off";
+	return totals->storms > totals->restored ? "storm" : "ok";
+}
+
+static void pfc_row(struct telemetry_page *page, struct daemon *daemon, uint64_t pair,
+		    uint64_t now_ps)
+{
+	const struct snapshot *snapshot = daemon_snapshot(daemon);
+	uint16_t port = (uint16_t)(pair / PRIORITY_COUNT);
+	uint8_t priority = (uint8_t)(pair % PRIORITY_COUNT);
+	struct queue_rare_totals rare;
+	struct pfc_totals totals;
+
+	leaf_pfc_totals(daemon_leaf(daemon), port, priority, now_ps, &totals);
+	leaf_queue_rare_totals(daemon_leaf(daemon), port, priority, &rare);
+	telemetry_pair_cells(page, daemon_config(daemon), pair);
+	telemetry_page_number(page, is_lossless(snapshot, priority));
+	telemetry_page_number(page, totals.rx_paused);
+	telemetry_page_number(page, totals.tx_paused);
+	telemetry_page_text(page, is_lossless(snapshot, priority) ? watchdog_text(snapshot, &totals)
+								  : "-");
+#define PFC_CELL_(field, unit, help) \
+	telemetry_page_number(page, is_time(unit) ? totals.field / PS_PER_NS : totals.field);
+	PFC_COUNTERS(PFC_CELL_)
+#undef PFC_CELL_
+	telemetry_page_number(page, rare.watchdog_packets);
+	telemetry_page_number(page, rare.watchdog_bytes);
+}
+
 uint64_t telemetry_pfc(struct telemetry_page *page, struct daemon *daemon, uint64_t cursor)
 {
 	uint64_t pair, count, now_ps;
@@ -151,29 +192,19 @@ uint64_t telemetry_pfc(struct telemetry_page *page, struct daemon *daemon, uint6
 	telemetry_page_column(page, "lossless", TELEMETRY_FLAG);
 	telemetry_page_column(page, "rx_paused", TELEMETRY_FLAG);
 	telemetry_page_column(page, "tx_paused", TELEMETRY_FLAG);
+	telemetry_page_column(page, "watchdog", TELEMETRY_TEXT);
 #define PFC_COLUMN_(field, unit, help) \
 	telemetry_page_counter(page, pfc_name(#field), is_time(unit) ? "ns" : (unit));
 	PFC_COUNTERS(PFC_COLUMN_)
 #undef PFC_COLUMN_
+	telemetry_page_counter(page, "watchdog_packets", "packets");
+	telemetry_page_counter(page, "watchdog_bytes", "bytes");
 
 	daemon_lock(daemon);
 	count = pair_count(daemon_config(daemon));
 	now_ps = daemon_now_ps(daemon);
-	for (pair = cursor; pair < count && telemetry_page_row(page); pair++) {
-		uint8_t priority = (uint8_t)(pair % PRIORITY_COUNT);
-		struct pfc_totals totals;
-
-		leaf_pfc_totals(daemon_leaf(daemon), (uint16_t)(pair / PRIORITY_COUNT), priority,
-				now_ps, &totals);
-		telemetry_pair_cells(page, daemon_config(daemon), pair);
-		telemetry_page_number(page, is_lossless(daemon_snapshot(daemon), priority));
-		telemetry_page_number(page, totals.rx_paused);
-		telemetry_page_number(page, totals.tx_paused);
-#define PFC_CELL_(field, unit, help) \
-	telemetry_page_number(page, is_time(unit) ? totals.field / PS_PER_NS : totals.field);
-		PFC_COUNTERS(PFC_CELL_)
-#undef PFC_CELL_
-	}
+	for (pair = cursor; pair < count && telemetry_page_row(page); pair++)
+		pfc_row(page, daemon, pair, now_ps);
 	daemon_unlock(daemon);
 	return pair < count ? pair : 0;
 }
@@ -244,9 +275,8 @@ static void ecn_row(struct telemetry_page *page, struct daemon *daemon, uint64_t
 	telemetry_page_number(page, totals.tx_bytes);
 	telemetry_page_number(page, totals.ecn_marked);
 	telemetry_page_number(page, totals.ecn_unmarked);
-#define RARE_CELL_(field, unit, help) telemetry_page_number(page, rare.field);
-	QUEUE_RARE_COUNTERS(RARE_CELL_)
-#undef RARE_CELL_
+	telemetry_page_number(page, rare.wred_packets);
+	telemetry_page_number(page, rare.wred_bytes);
 	telemetry_page_number(page, totals.depth_bytes);
 	telemetry_page_number(page, totals.depth_bytes_max);
 }
@@ -269,7 +299,8 @@ uint64_t telemetry_ecn(struct telemetry_page *page, struct daemon *daemon, uint6
 	telemetry_page_counter(page, "tx_bytes", "bytes");
 	telemetry_page_counter(page, "ecn_marked", "packets");
 	telemetry_page_counter(page, "ecn_unmarked", "packets");
-	QUEUE_RARE_COUNTERS(COUNTER_COLUMN_)
+	telemetry_page_counter(page, "wred_packets", "packets");
+	telemetry_page_counter(page, "wred_bytes", "bytes");
 	telemetry_page_column(page, "depth_bytes", 0);
 	telemetry_page_column(page, "depth_bytes_max", 0);
 

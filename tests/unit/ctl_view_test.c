@@ -171,7 +171,8 @@ Test(ctl_view, buffers_say_who_is_paused_and_why)
 		"\"reason\":[\"-\",\"guard\",\"-\"],\"used_bytes\":[0,0,0],"
 		"\"peak_bytes\":[4158,0,0],\"xoff_bytes\":[9000,9000,9000],"
 		"\"xon_bytes\":[5000,5000,5000],\"headroom_used_bytes\":[0,0,0],"
-		"\"headroom_peak_bytes\":[70,0,0],\"headroom_bytes\":[81000,81000,81000]}");
+		"\"headroom_peak_bytes\":[70,0,0],\"headroom_bytes\":[81000,81000,81000],"
+		"\"lost_packets\":[5,0,0]}");
 	struct view_source source = {.reply = &reply};
 	size_t omitted;
 	char *text = shown("buffers", &source, NULL, 0, &omitted);
@@ -179,11 +180,11 @@ Test(ctl_view, buffers_say_who_is_paused_and_why)
 	/* One that is paused is shown though nothing was ever in it. */
 	cr_expect_str_eq(text,
 			 "Port  Class  State           Used bytes  Peak  Xoff   Xon  Headroom "
-			 "used  Peak  Headroom\n"
+			 "used  Peak  Headroom  Lost\n"
 			 "h1    roce   running                  0  4158  9000  5000"
-			 "              0    70     81000\n"
+			 "              0    70     81000     5\n"
 			 "h2    roce   paused (guard)           0     0  9000  5000"
-			 "              0     0     81000\n");
+			 "              0     0     81000     0\n");
 	cr_expect_eq(omitted, 1);
 	free(text);
 	reply_free(&reply);
@@ -192,8 +193,9 @@ Test(ctl_view, buffers_say_who_is_paused_and_why)
 #define PFC(time_ns, frames, paused, xoff)                                                         \
 	"{\"instance\":9,\"time_ns\":" #time_ns ",\"next\":0,\"keys\":[\"port\",\"priority\"],"    \
 	"\"counters\":[\"rx_frames\",\"rx_paused_ns\",\"tx_xoff\",\"tx_paused_ns\",\"rx_pauses\"," \
-	"\"tx_xon\",\"tx_pauses\"],"                                                               \
-	"\"units\":[\"frames\",\"ns\",\"frames\",\"ns\",\"pauses\",\"frames\",\"pauses\"],"        \
+	"\"tx_xon\",\"tx_pauses\",\"watchdog_packets\"],"                                          \
+	"\"units\":[\"frames\",\"ns\",\"frames\",\"ns\",\"pauses\",\"frames\",\"pauses\","         \
+	"\"packets\"],\"watchdog\":[\"-\",\"storm\"],\"watchdog_packets\":[0," #frames "],"        \
 	"\"flags\":[\"rx_paused\",\"tx_paused\"],\"port\":[\"h1\",\"h1\"],\"priority\":[0,3],"     \
 	"\"class\":[\"rest\",\"roce\"],\"rx_paused\":[0,1],\"tx_paused\":[0,1],"                   \
 	"\"rx_frames\":[0," #frames "],\"rx_pauses\":[0,2],\"rx_paused_ns\":[0," #paused           \
@@ -209,19 +211,20 @@ Test(ctl_view, pauses_are_frames_transitions_and_time)
 
 	cr_expect_str_eq(text,
 			 "Port  Priority  Class  Now        RX frames  RX pauses  RX paused ms"
-			 "  TX xoff  TX xon  TX pauses  TX paused ms  Storms\n"
+			 "  TX xoff  TX xon  TX pauses  TX paused ms  Watchdog  Storms  Dropped\n"
 			 "h1           3  roce   both wait         10          2         1.500"
-			 "        4       1          1         0.000       0\n");
+			 "        4       1          1         0.000  storm          0       10\n");
 	cr_expect_eq(omitted, 1, "priority 0 has seen nothing");
 	free(text);
 	/* In 2 s: 20 frames, and 500 ms of pause. */
 	source = (struct view_source){.reply = &now, .before = &before};
 	text = shown("pfc", &source, NULL, 0, &omitted);
-	cr_expect_str_eq(text,
-			 "Port  Priority  Class  Now        RX frame/s  RX pause/s  RX paused %"
-			 "  TX xoff/s  TX xon/s  TX pause/s  TX paused %  Storms\n"
-			 "h1           3  roce   both wait        10.0           0         25.0"
-			 "          0         0           0          0.0       0\n");
+	cr_expect_str_eq(
+		text,
+		"Port  Priority  Class  Now        RX frame/s  RX pause/s  RX paused %"
+		"  TX xoff/s  TX xon/s  TX pause/s  TX paused %  Watchdog  Storms  Dropped/s\n"
+		"h1           3  roce   both wait        10.0           0         25.0"
+		"          0         0           0          0.0  storm          0       10.0\n");
 	free(text);
 	reply_free(&before);
 	reply_free(&now);

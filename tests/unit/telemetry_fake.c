@@ -204,7 +204,14 @@ void leaf_queue_rare_totals(const struct leaf *leaf, uint16_t port, uint8_t prio
 			    struct queue_rare_totals *totals)
 {
 	(void)leaf;
-	*totals = (struct queue_rare_totals){.wred_packets = port, .wred_bytes = priority};
+	*totals = (struct queue_rare_totals){
+		.wred_packets = port,
+		.wred_bytes = priority,
+		.watchdog_packets = port * 100u,
+		.watchdog_bytes = priority,
+		.headroom_packets = port * 1000u,
+		.headroom_bytes = priority,
+	};
 }
 
 void leaf_pfc_totals(const struct leaf *leaf, uint16_t port, uint8_t priority, uint64_t now_ps,
@@ -215,6 +222,8 @@ void leaf_pfc_totals(const struct leaf *leaf, uint16_t port, uint8_t priority, u
 		.rx_frames = (uint64_t)port * PRIORITY_COUNT + priority,
 		.rx_paused_ps = now_ps,
 		.rx_paused = priority == 3,
+		.storms = port,
+		.restored = 1,
 	};
 }
 
@@ -238,7 +247,8 @@ void leaf_buffer_pool_totals(const struct leaf *leaf, const struct snapshot *sna
 {
 	(void)leaf;
 	(void)snapshot;
-	*totals = (struct buffer_pool_totals){.shared_used_bytes = 11, .guarded = true};
+	*totals =
+		(struct buffer_pool_totals){.shared_used_bytes = 11, .guarded = true, .guards = 4};
 }
 
 struct fdb *leaf_fdb(struct leaf *leaf)

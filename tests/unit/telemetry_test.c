@@ -423,7 +423,10 @@ Test(telemetry, buffers_are_those_of_lossless_classes)
 		cr_expect_str_eq(reply_text(&reply, "state", row), row == 1 ? "paused" : "untold");
 		cr_expect_eq(reply_number(&reply, "headroom_bytes", row), row == 2 ? 50000 : 0);
 		cr_expect_eq(reply_number(&reply, "reserved_bytes", row), row == 2 ? 8000 : 0);
+		cr_expect_eq(reply_number(&reply, "lost_packets", row), row * 1000);
+		cr_expect_eq(reply_number(&reply, "lost_bytes", row), 3);
 	}
+	cr_expect(has_counter(&reply, "lost_packets", "packets"));
 	reply_free(&reply);
 
 	fake.snapshot.buffer.packets_max = 1000;
@@ -432,6 +435,7 @@ Test(telemetry, buffers_are_those_of_lossless_classes)
 	cr_expect_eq(reply_number(&reply, "shared_used_bytes", 0), 11);
 	cr_expect_eq(reply_number(&reply, "packets_max", 0), 1000);
 	cr_expect_eq(reply_number(&reply, "guarded", 0), 1);
+	cr_expect_eq(reply_number(&reply, "guards", 0), 4);
 	reply_free(&reply);
 }
 
@@ -460,6 +464,29 @@ Test(telemetry, pauses_have_every_counter_with_times_in_ns)
 	cr_expect_eq(reply_number(&reply, "rx_bad", 3), 3);
 	PFC_PORT_COUNTERS(EXPECT_)
 #undef EXPECT_
+	reply_free(&reply);
+}
+
+Test(telemetry, pauses_say_what_the_watchdog_thinks_and_did)
+{
+	struct reply reply;
+
+	fake.snapshot.lossless_mask = 1 << 3;
+	fake.snapshot.watchdog.action = WATCHDOG_DROP;
+	reply = ask("/roceleaf/pfc");
+	for (size_t row = 0; row < reply.rows; row++) {
+		size_t port = row / PRIORITY_COUNT, priority = row % PRIORITY_COUNT;
+		const char *wanted = priority != 3 ? "-" : port > 1 ? "storm" : "ok";
+
+		cr_expect_str_eq(reply_text(&reply, "watchdog", row), wanted, "row %zu", row);
+		cr_expect_eq(reply_number(&reply, "watchdog_packets", row), port * 100);
+		cr_expect_eq(reply_number(&reply, "watchdog_bytes", row), priority);
+	}
+	cr_expect(has_counter(&reply, "watchdog_packets", "packets"));
+	reply_free(&reply);
+	fake.snapshot.watchdog.action = WATCHDOG_OFF;
+	reply = ask("/roceleaf/pfc");
+	cr_expect_str_eq(reply_text(&reply, "watchdog", 3 * PRIORITY_COUNT + 3), "off");
 	reply_free(&reply);
 }
 

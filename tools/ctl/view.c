@@ -151,6 +151,8 @@ static const struct view_column buffer_columns[] = {
 	{"Headroom used", "headroom_used_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Peak", "headroom_peak_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Headroom", "headroom_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Lost", "lost_packets", cell_loss, TABLE_RIGHT, VIEW_TOTALS},
+	{"Lost/s", "lost_packets", cell_loss_rate, TABLE_RIGHT, VIEW_RATES},
 };
 
 static const struct view_column pfc_columns[] = {
@@ -172,7 +174,10 @@ static const struct view_column pfc_columns[] = {
 	{"TX xon/s", "tx_xon", cell_rate, TABLE_RIGHT, VIEW_RATES},
 	{"TX pause/s", "tx_pauses", cell_rate, TABLE_RIGHT, VIEW_RATES},
 	{"TX paused %", "tx_paused_ns", cell_ns_share, TABLE_RIGHT, VIEW_RATES},
+	{"Watchdog", "watchdog", cell_state, TABLE_LEFT, VIEW_BOTH},
 	{"Storms", "storms", cell_loss, TABLE_RIGHT, VIEW_BOTH},
+	{"Dropped", "watchdog_packets", cell_loss, TABLE_RIGHT, VIEW_TOTALS},
+	{"Dropped/s", "watchdog_packets", cell_loss_rate, TABLE_RIGHT, VIEW_RATES},
 };
 
 static const struct view_column pfc_port_columns[] = {
@@ -342,6 +347,7 @@ const struct view views[] = {
 	 .beside = &pool_view,
 	 .beside_above = true,
 	 .by_port = true,
+	 .counts = true,
 	 .hides = buffer_is_idle,
 	 .hidden = "buffers that were never used",
 	 .help = "buffers of the lossless classes, and when their peers are paused",
@@ -349,7 +355,8 @@ const struct view views[] = {
 		 "A line for each port through which lossless packets come: the bytes that wait in\n"
 		 "the leaf (Used), the most there were, and the thresholds of this moment: above\n"
 		 "Xoff the peer is paused, at Xon it may go on. They fall while others fill the\n"
-		 "shared buffer. Headroom takes what still arrives after Xoff.\n"
+		 "shared buffer. Headroom takes what still arrives after Xoff; Lost are lossless\n"
+		 "packets that came when it was full, a fault of the peer or of the plan.\n"
 		 "State: running; paused, by its buffer or by the guard (few packet buffers are\n"
 		 "left, so all peers are paused); untold: would be paused, but its port sends no\n"
 		 "PFC. The first table is what all ports share: the shared buffer, what lossy\n"
@@ -370,7 +377,8 @@ const struct view views[] = {
 		 "stopped our queue, and for how long. TX is what we told the peer: frames that\n"
 		 "stopped it (refreshed ones included) and that let it go, how often it was\n"
 		 "stopped, and for how long. Times include a pause that lasts. Now: who waits at\n"
-		 "this moment. Storms are pauses without end that the watchdog found.\n"
+		 "this moment. Storms are pauses without end that the watchdog found; Watchdog says\n"
+		 "whether there is one now, Dropped are the packets that it cost.\n"
 		 "A second table lists ports that received other MAC control frames: pauses of\n"
 		 "priorities that aren't lossless here, 802.3x pauses, unknown or bad ones; all are\n"
 		 "ignored. These frames are in no data counter."},

@@ -86,7 +86,7 @@ void cell_time(CELL_ARGUMENTS)
 void cell_state(CELL_ARGUMENTS)
 {
 	static const char *const good[] = {"up", "resolved", "static"};
-	static const char *const bad[] = {"down", "gone"};
+	static const char *const bad[] = {"down", "gone", "storm"};
 
 	cell_text(source, column, row, cell);
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
