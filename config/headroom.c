@@ -99,6 +99,7 @@ void headroom_compute(const struct headroom_input *input, struct headroom *headr
 		.cable_bytes = headroom_bytes(rate_bps, cable_ps),
 		.response_bytes = response_bytes(input),
 		.peer_frame_bytes = input->frame_bytes_max,
+		.arriving_bytes = input->frame_bytes_max,
 		.nic_bytes = headroom_bytes(rate_bps, headroom_scale(input->nic_delay_ps, 2, 1)),
 		.our_response_ps = leaf_response_ps(input),
 		.standard_response_ps = headroom_time_ps(
@@ -109,8 +110,9 @@ void headroom_compute(const struct headroom_input *input, struct headroom *headr
 		sum((const uint64_t[]){headroom->poll_bytes, headroom->run_ahead_bytes,
 				       headroom->own_frame_bytes, headroom->pause_bytes,
 				       headroom->cable_bytes, headroom->response_bytes,
-				       headroom->peer_frame_bytes, headroom->nic_bytes},
-		    8);
+				       headroom->peer_frame_bytes, headroom->arriving_bytes,
+				       headroom->nic_bytes},
+		    9);
 	headroom->granted_bytes =
 		sum((const uint64_t[]){headroom->own_frame_bytes, headroom->pause_bytes,
 				       headroom->cable_bytes, headroom->our_response_bytes,

@@ -18,12 +18,15 @@
  *	           - another roceleaf, set up as we are: its NIC, one poll, and its run-ahead
  *	           - a time that the user knows
  *	peer frame the frame that the peer has just begun when it obeys: its MTU, which must be ours
+ *	arriving   the frame that is just coming in when a limit that others have lowered makes us pause:
+ *	           it counts when it is complete, yet most of it may have come before the clock starts
  *	NIC        our NIC's and bus's delay, both ways
  *
  * The same terms as in SONiC's buffer_headroom_mellanox.lua, with bytes in place of cells, and its
  * pipeline terms replaced by what a software leaf has: polls, rings, run-ahead. Nothing is rounded up
  * beyond whole bytes and nothing is added for safety: with poll and run-ahead 0, and a peer that uses
- * up its limit, the headroom is used to all but the fractions of a frame.
+ * up its limit, the headroom is used to all but the fractions of a frame when a limit is lowered just
+ * before a frame is complete.
  *
  * Pure 64-bit arithmetic that saturates: a sum beyond 2^64 - 1 is 2^64 - 1, never a small number.
  * Thread: any.
@@ -59,6 +62,7 @@ struct headroom {
 	uint64_t cable_bytes;
 	uint64_t response_bytes;
 	uint64_t peer_frame_bytes;
+	uint64_t arriving_bytes;
 	uint64_t nic_bytes;
 	uint64_t total_bytes; /* of all above */
 

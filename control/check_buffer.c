@@ -40,9 +40,9 @@ static void print_bytes(const uint64_t *bytes, uint32_t count, FILE *out)
 	(void)fprintf(out, "  bytes");
 	for (uint32_t i = 0; i < count; i++) {
 		if (bytes[i] == NONE)
-			(void)fprintf(out, " %10s", "-");
+			(void)fprintf(out, " %9s", "-");
 		else
-			(void)fprintf(out, " %10" PRIu64, bytes[i]);
+			(void)fprintf(out, " %9" PRIu64, bytes[i]);
 	}
 	(void)fprintf(out, "\n");
 }
@@ -53,7 +53,7 @@ static void print_times(const uint64_t *bytes, uint32_t count, uint64_t rate_bps
 
 	(void)fprintf(out, "  time ");
 	for (uint32_t i = 0; i < count; i++)
-		(void)fprintf(out, " %10s",
+		(void)fprintf(out, " %9s",
 			      bytes[i] == NONE ? "-"
 					       : check_bytes_time_text(bytes[i], rate_bps, text,
 								       sizeof(text)));
@@ -64,7 +64,7 @@ static void print_header(const char *title, const char *const *columns, uint32_t
 {
 	(void)fprintf(out, "%s\n       ", title);
 	for (uint32_t i = 0; i < count; i++)
-		(void)fprintf(out, " %10s", columns[i]);
+		(void)fprintf(out, " %9s", columns[i]);
 	(void)fprintf(out, "\n");
 }
 
@@ -220,9 +220,9 @@ static uint32_t any_lossless(const struct buffer_plan *plan)
 
 static void print_headroom(struct report *report)
 {
-	static const char *const columns[] = {"POLL",   "RUN-AHEAD", "OWN FRAME",
-					      "PAUSE",  "CABLE",     "RESPONSE",
-					      "PEER'S", "NIC",       "HEADROOM"};
+	static const char *const columns[] = {"POLL",  "RUN-AHEAD", "OWN FRAME", "PAUSE",
+					      "CABLE", "RESPONSE",  "PEER'S",    "ARRIVING",
+					      "NIC",   "HEADROOM"};
 	const uint32_t count = sizeof(columns) / sizeof(columns[0]);
 	const uint32_t priority = any_lossless(report->plan);
 	char label[2 * LABEL_BYTES];
@@ -234,9 +234,9 @@ static void print_headroom(struct report *report)
 		const struct buffer_plan_pair *pair = buffer_plan_pair(report->plan, priority, i);
 		const struct headroom *h = &pair->headroom;
 		const uint64_t terms[] = {
-			h->poll_bytes,       h->run_ahead_bytes, h->own_frame_bytes,
-			h->pause_bytes,      h->cable_bytes,     h->response_bytes,
-			h->peer_frame_bytes, h->nic_bytes,       pair->headroom_bytes};
+			h->poll_bytes,  h->run_ahead_bytes,  h->own_frame_bytes,  h->pause_bytes,
+			h->cable_bytes, h->response_bytes,   h->peer_frame_bytes, h->arriving_bytes,
+			h->nic_bytes,   pair->headroom_bytes};
 
 		if (report->group[i] != i)
 			continue;

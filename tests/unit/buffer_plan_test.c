@@ -84,14 +84,14 @@ Test(buffer_plan, knows_the_mean_of_frames_that_keep_the_promise)
 
 /*
  * TWO, small_frames 0: m = 4096 + 58 = 4154.
- * Headroom a, 100G: 4242 + 84 + 2*3 m*5 ns = 375 + 394*64 = 25216 + 4218 = 34135
- *	     b, 25G:  4242 + 84 + 2*40 m*5 ns = 400 ns = 1250 + 80*64 = 5120 + 4218 = 14914
- * guard     ceil(34135/4154) = 9, ceil(14914/4154) = 4, held 100: 113
- * space     (10000 - 113) * 4154 = 41,070,598
+ * Headroom a, 100G: 4242 + 84 + 2*3 m*5 ns = 375 + 394*64 = 25216 + 2*4218 = 38353
+ *	     b, 25G:  4242 + 84 + 2*40 m*5 ns = 400 ns = 1250 + 80*64 = 5120 + 2*4218 = 19132
+ * guard     ceil(38353/4154) = 10, ceil(19132/4154) = 5, held 100: 115
+ * space     (10000 - 115) * 4154 = 41,062,290
  * reserved  2 * 4218 = 8436; overshoot 32 * 4218 = 134,976
- * lossy     30 % = 12,321,179 (.4)
- * B         41,070,598 - 8436 - 134,976 - 12,321,179 = 28,606,007
- * T         B / 3 = 9,535,335; alone B/2 = 14,303,003; in a row B/4 = 7,151,501
+ * lossy     30 % = 12,318,687
+ * B         41,062,290 - 8436 - 134,976 - 12,318,687 = 28,600,191
+ * T         B / 3 = 9,533,397; alone B/2 = 14,300,095; in a row B/4 = 7,150,047
  */
 Test(buffer_plan, divides_a_small_pool_as_worked_out_by_hand)
 {
@@ -102,23 +102,23 @@ Test(buffer_plan, divides_a_small_pool_as_worked_out_by_hand)
 	p = plan();
 	cr_expect_eq(p->pair_count, 2);
 	cr_expect_eq(p->mean_bytes, 4154);
-	cr_expect_eq(buffer_plan_pair(p, 3, 0)->headroom_bytes, 34135);
-	cr_expect_eq(buffer_plan_pair(p, 3, 1)->headroom_bytes, 14914);
+	cr_expect_eq(buffer_plan_pair(p, 3, 0)->headroom_bytes, 38353);
+	cr_expect_eq(buffer_plan_pair(p, 3, 1)->headroom_bytes, 19132);
 	cr_expect_eq(buffer_plan_pair(p, 3, 0)->reserved_bytes, 4218);
 	cr_expect_eq(buffer_plan_pair(p, 0, 0)->headroom_bytes, 0, "lossy");
 	cr_expect_eq(buffer_plan_pair(p, 0, 0)->reserved_bytes, 0, "lossy");
-	cr_expect_eq(p->headroom_buffers, 13);
-	cr_expect_eq(p->guard_buffers, 113);
-	cr_expect_eq(p->headroom_bytes, 34135 + 14914);
+	cr_expect_eq(p->headroom_buffers, 15);
+	cr_expect_eq(p->guard_buffers, 115);
+	cr_expect_eq(p->headroom_bytes, 38353 + 19132);
 	cr_expect_eq(p->reserved_bytes, 8436);
 	cr_expect_eq(p->overshoot_bytes, 134976);
-	cr_expect_eq(p->lossy_bytes, 12321179);
-	cr_expect_eq(p->lossy_buffers, 12321179 / 4154);
-	cr_expect_eq(p->shared_bytes, 28606007);
-	cr_expect_eq(p->pool_bytes, 41070598 + 34135 + 14914);
-	cr_expect_eq(p->class[3].equal_bytes, 9535335);
-	cr_expect_eq(p->class[3].alone_bytes, 14303003);
-	cr_expect_eq(p->class[3].floor_bytes, 7151501, "two floors on the way: %" PRIu64,
+	cr_expect_eq(p->lossy_bytes, 12318687);
+	cr_expect_eq(p->lossy_buffers, 12318687 / 4154);
+	cr_expect_eq(p->shared_bytes, 28600191);
+	cr_expect_eq(p->pool_bytes, 41062290 + 38353 + 19132);
+	cr_expect_eq(p->class[3].equal_bytes, 9533397);
+	cr_expect_eq(p->class[3].alone_bytes, 14300095);
+	cr_expect_eq(p->class[3].floor_bytes, 7150047, "two floors on the way: %" PRIu64,
 		     p->class[3].floor_bytes);
 	cr_expect_eq(p->class[3].xon_offset_bytes, 2 * (4096 + 98));
 	drop();
@@ -144,49 +144,49 @@ Test(buffer_plan, marks_by_the_speed_of_the_egress_port)
 }
 
 /*
- * As in the first test with 400 buffers, held 0: space (400 - 13) * 4154 = 1,607,598, lossy 482,279,
- * B = 1,607,598 - 8436 - 134,976 - 482,279 = 981,907, T = 327,302. Kmax 400,000 and two frames don't fit:
- * Kmin = (327,302 - 8436) / 4 = 79,716.
+ * As in the first test with 400 buffers, held 0: space (400 - 15) * 4154 = 1,599,290, lossy 479,787,
+ * B = 1,599,290 - 8436 - 134,976 - 479,787 = 976,091, T = 325,363. Kmax 400,000 and two frames don't fit:
+ * Kmin = (325,363 - 8436) / 4 = 79,231.
  */
 Test(buffer_plan, scales_marking_down_until_it_is_complete_before_a_pause)
 {
 	const struct buffer_plan_queue *queue;
 
 	load(TWO CLASSES("") "buffer: {small_frames: 0%}\n", 400);
-	cr_assert_eq(plan()->class[3].equal_bytes, 327302);
+	cr_assert_eq(plan()->class[3].equal_bytes, 325363);
 	queue = buffer_plan_queue(&fixture.plan, 3, 0);
 	cr_expect(queue->scaled);
-	cr_expect_eq(queue->ecn_curve.min_bytes, 79716);
-	cr_expect_eq(queue->ecn_curve.max_bytes, 4 * 79716);
-	cr_expect_eq(queue->k, 327302 / 79716);
+	cr_expect_eq(queue->ecn_curve.min_bytes, 79231);
+	cr_expect_eq(queue->ecn_curve.max_bytes, 4 * 79231);
+	cr_expect_eq(queue->k, 325363 / 79231);
 	cr_expect_not(buffer_plan_queue(&fixture.plan, 3, 1)->scaled, "25G needs 100 KB");
 	drop();
 }
 
 Test(buffer_plan, refuses_a_kmax_that_lies_above_the_worst_xoff)
 {
-	/* T - 2 frames = 327,302 - 8436 = 318,866. */
+	/* T - 2 frames = 325,363 - 8436 = 316,927. */
 	static const char *const words[] = {"b.yaml:5:98: ",        "class roce",
-					    "kmax 318.8 KB",        "327.3 KB",
-					    "at most 318866 bytes", NULL};
+					    "kmax 316.9 KB",        "325.3 KB",
+					    "at most 316927 bytes", NULL};
 
-	load(TWO CLASSES(", ecn: {kmin: 1KB, kmax: 318866}") "buffer: {small_frames: 0%}\n", 400);
+	load(TWO CLASSES(", ecn: {kmin: 1KB, kmax: 316927}") "buffer: {small_frames: 0%}\n", 400);
 	(void)plan();
 	drop();
-	refused(TWO CLASSES(", ecn: {kmin: 1KB, kmax: 318867}") "buffer: {small_frames: 0%}\n", 400,
+	refused(TWO CLASSES(", ecn: {kmin: 1KB, kmax: 316928}") "buffer: {small_frames: 0%}\n", 400,
 		words);
 	load(TWO CLASSES(
-		     ", ecn: {kmin: 1KB, kmax: 318867}") "buffer: {small_frames: 0%, allow_pfc_before_ecn: true}\n",
+		     ", ecn: {kmin: 1KB, kmax: 316928}") "buffer: {small_frames: 0%, allow_pfc_before_ecn: true}\n",
 	     400);
 	(void)plan();
 	drop();
 }
 
-/* With 100 buffers T = (87 * 4154 * 0.7 - 143,412) / 3 = 36,522: kmin of 3 frames needs 59,052. */
+/* With 100 buffers T = (85 * 4154 * 0.7 - 143,412) / 3 = 34,583: kmin of 3 frames needs 59,052. */
 Test(buffer_plan, refuses_to_scale_marking_under_three_frames)
 {
 	static const char *const words[] = {"class roce", "port a",     "3 frames", "12.6 KB",
-					    "50.6 KB",    "8436 bytes", "36.5 KB",  NULL};
+					    "50.6 KB",    "8436 bytes", "34.5 KB",  NULL};
 
 	refused(TWO CLASSES("") "buffer: {small_frames: 0%}\n", 100, words);
 	load(TWO CLASSES("") "buffer: {small_frames: 0%, allow_pfc_before_ecn: true}\n", 100);
@@ -202,30 +202,30 @@ Test(buffer_plan, refuses_to_scale_marking_under_three_frames)
 Test(buffer_plan, refuses_headroom_that_does_not_fit)
 {
 	static const char *const guard[] = {
-		"headroom of 2 pairs", "49.0 KB",     "13 buffers", "4154 bytes",
-		"all of the 13",       "more memory", NULL};
+		"headroom of 2 pairs", "57.4 KB",     "15 buffers", "4154 bytes",
+		"all of the 15",       "more memory", NULL};
 	static const char *const space[] = {"headroom of 2 pairs",
-					    "49.0 KB",
+					    "57.4 KB",
 					    "reserve 8.4 KB",
 					    "bursts 134.9 KB",
 					    "leave nothing of",
 					    "more memory",
 					    NULL};
 
-	refused(TWO CLASSES("") "buffer: {small_frames: 0%}\n", 13, guard);
-	refused(TWO CLASSES("") "buffer: {small_frames: 0%}\n", 14, space);
-	/* (60 - 13) * 4154 * 0.7 < 8436 + 134,976. */
+	refused(TWO CLASSES("") "buffer: {small_frames: 0%}\n", 15, guard);
+	refused(TWO CLASSES("") "buffer: {small_frames: 0%}\n", 16, space);
+	/* (60 - 15) * 4154 * 0.7 < 8436 + 134,976. */
 	refused(TWO CLASSES("") "buffer: {small_frames: 0%}\n", 60, space);
 }
 
 Test(buffer_plan, refuses_an_xon_that_is_not_below_xoff)
 {
-	static const char *const equal[] = {"class roce on port a", "xon at 9538147 bytes",
-					    "xoff at 9538147", NULL};
+	static const char *const equal[] = {"class roce on port a", "xon at 9536209 bytes",
+					    "xoff at 9536209", NULL};
 	static const char *const deep[] = {"xon_offset 20000000 bytes", "class roce", "port a",
 					   NULL};
 
-	/* Without reserve B = 28,606,007 + 8436 + 0, T = 9,538,147 (held 0: + 100 * 4154 * 0.7). */
+	/* Without reserve B = 28,600,191 + 8436 + 0, T = 9,536,209 (held 0: + 100 * 4154 * 0.7). */
 	refused(TWO CLASSES("") "buffer: {small_frames: 0%, xon_offset: 0, reserved: {roce: 0}}\n",
 		9900, equal);
 	refused(TWO CLASSES("") "buffer: {small_frames: 0%, xon_offset: 20MB}\n", 9900, deep);
@@ -289,14 +289,14 @@ Test(buffer_plan, shares_headroom_in_a_pool)
 {
 	load(TWO CLASSES("") "buffer: {small_frames: 0%, headroom_pool: {oversubscribe: 1}}\n",
 	     10000);
-	cr_expect_eq(plan()->headroom_bytes, 34135 + 14914);
+	cr_expect_eq(plan()->headroom_bytes, 38353 + 19132);
 	drop();
 	load(TWO CLASSES("") "buffer: {small_frames: 0%, headroom_pool: {oversubscribe: 2}}\n",
 	     10000);
-	cr_expect_eq(plan()->headroom_bytes, 34135, "24525 wouldn't do for port a");
-	cr_expect_eq(fixture.plan.headroom_buffers, 9);
-	cr_expect_eq(fixture.plan.headroom_pairs_bytes, 34135 + 14914);
-	cr_expect_eq(buffer_plan_pair(&fixture.plan, 3, 0)->headroom_bytes, 34135);
+	cr_expect_eq(plan()->headroom_bytes, 38353, "28742 wouldn't do for port a");
+	cr_expect_eq(fixture.plan.headroom_buffers, 10);
+	cr_expect_eq(fixture.plan.headroom_pairs_bytes, 38353 + 19132);
+	cr_expect_eq(buffer_plan_pair(&fixture.plan, 3, 0)->headroom_bytes, 38353);
 	drop();
 }
 

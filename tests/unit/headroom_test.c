@@ -30,7 +30,7 @@ Test(headroom, takes_the_standards_response_limits)
  *	pause      60 + 24 = 84
  *	cable      2 * 3 m * 5 ns = 30 ns = 375 bytes
  *	response   394 * 64 = 25216
- *	peer frame 4200 + 18 = 4218
+ *	peer frame 4200 + 18 = 4218, and as much that is just arriving
  */
 Test(headroom, is_the_sum_of_its_terms_on_an_ideal_leaf)
 {
@@ -50,7 +50,8 @@ Test(headroom, is_the_sum_of_its_terms_on_an_ideal_leaf)
 	cr_expect_eq(h.cable_bytes, 375);
 	cr_expect_eq(h.response_bytes, 25216);
 	cr_expect_eq(h.peer_frame_bytes, 4218);
-	cr_expect_eq(h.total_bytes, 4242 + 84 + 375 + 25216 + 4218);
+	cr_expect_eq(h.arriving_bytes, 4218);
+	cr_expect_eq(h.total_bytes, 4242 + 84 + 375 + 25216 + 4218 + 4218);
 	cr_expect_eq(h.our_response_ps, 0);
 	cr_expect_eq(h.standard_response_ps, 394 * 5120, "2.017 us: a quantum at 100G is 5.12 ns");
 	cr_expect_eq(h.granted_bytes, 4242 + 84 + 375 + 4218);
@@ -79,7 +80,8 @@ Test(headroom, counts_polls_ring_and_nic_of_a_software_leaf)
 	cr_expect_eq(h.cable_bytes, 3000 * 50);
 	cr_expect_eq(h.response_bytes, 22000 * 50);
 	cr_expect_eq(h.our_response_ps, 22 * PS_PER_US);
-	cr_expect_eq(h.total_bytes, (20000 + 10000 + 2000 + 3000 + 22000) * 50 + 9258 + 84 + 9234);
+	cr_expect_eq(h.total_bytes,
+		     (20000 + 10000 + 2000 + 3000 + 22000) * 50 + 9258 + 84 + 2 * 9234);
 	cr_expect_eq(h.granted_bytes, (3000 + 22000) * 50 + 9258 + 84 + 9234);
 }
 
@@ -185,7 +187,8 @@ Test(headroom, saturates_and_never_wraps)
  * A peer that sends frames of one length without a gap and uses its response limit up, against a leaf
  * whose wire has just taken a frame of the MTU. Its frame n begins (n - 1) frame times after the one
  * that crossed the threshold has left it; it begins no more once the pause has come (a cable after it
- * has left us) and the limit is over. @return bytes of what arrives after the crossing
+ * has left us) and the limit is over. When the limit was lowered by others, just before a frame was complete,
+ * that one comes on top. @return bytes of what arrives after the crossing
  */
 static uint64_t blaster_bytes(uint64_t rate_bps, uint32_t cable_mm, uint32_t mtu,
 			      uint32_t frame_bytes)
@@ -196,7 +199,7 @@ static uint64_t blaster_bytes(uint64_t rate_bps, uint32_t cable_mm, uint32_t mtu
 	uint64_t open_bits = bits + rate_bps / 1000000 * cable_mm / 100000;
 	uint64_t frame_bits = (frame_bytes + 24) * UINT64_C(8);
 
-	return (open_bits + frame_bits - 1) / frame_bits * frame_bytes;
+	return ((open_bits + frame_bits - 1) / frame_bits + 1) * frame_bytes;
 }
 
 Test(headroom, holds_a_peer_at_its_limit_and_is_not_padded)
