@@ -297,6 +297,7 @@ static int timeout_ms(struct daemon *daemon, uint64_t now_ns)
 
 	if (!cpu_io_may_sleep(daemon->cpu))
 		return 0;
+	due_ns = earlier(due_ns, daemon->look_due_ns);
 	due_ns = earlier(due_ns, hold_due_ns(daemon->hold));
 	if (daemon->links_polled)
 		due_ns = earlier(due_ns, daemon->link_poll_due_ns);
@@ -339,6 +340,8 @@ static void run(struct daemon *daemon)
 			daemon->link_poll_due_ns = now_ns + LINK_POLL_NS;
 			ports_poll_links(daemon);
 		}
+		if (now_ns >= daemon->look_due_ns)
+			watch_look(daemon, now_ns);
 		if (now_ns >= daemon->tick_due_ns)
 			tick(daemon, now_ns);
 	}
@@ -401,8 +404,10 @@ static int start_tables(struct daemon *daemon)
 	daemon->port = calloc(daemon->port_count, sizeof(*daemon->port));
 	daemon->neighbours = neighbours_create(ask_kernel, daemon);
 	daemon->hold = hold_create();
+	daemon->faults = faults_create(daemon->port_count, daemon->events);
 	daemon->hash_seed = seed_of(daemon->config);
-	if (daemon->port == NULL || daemon->neighbours == NULL || daemon->hold == NULL)
+	if (daemon->port == NULL || daemon->neighbours == NULL || daemon->hold == NULL ||
+	    daemon->faults == NULL)
 		return start_failed(daemon, "tables", strerror(ENOMEM));
 	return 0;
 }
@@ -507,6 +512,7 @@ static int stop(struct daemon *daemon)
 		close(daemon->signal_fd);
 	if (daemon->eal_runs)
 		(void)rte_eal_cleanup();
+	faults_free(daemon->faults);
 	hold_free(daemon->hold);
 	neighbours_free(daemon->neighbours);
 	free(daemon->port);

@@ -28,6 +28,11 @@
 	X(SUPERFRAMES, "superframes", "a peer's segmentation offload reaches us")           \
 	X(HOLD_FULL, "hold_full", "no room for packets that wait for a neighbour")          \
 	X(NETLINK_RESYNC, "netlink_resync", "kernel messages were lost and tables re-read") \
+	X(PAUSE_STORM, "pause_storm", "a peer's pauses hold a queue without end")           \
+	X(PAUSE_STORM_END, "pause_storm_end", "a pause storm is over, and what it cost")    \
+	X(LOSSLESS_LOSS, "lossless_loss", "lossless packets were lost: a fault")            \
+	X(GUARD_ON, "guard_on", "packet buffers run out")                                   \
+	X(GUARD_OFF, "guard_off", "packet buffers suffice again")                           \
 	X(WARNING, "warning", "something is not as it should be, and the leaf goes on")     \
 	X(MARK, "mark", "a note by the user")
 

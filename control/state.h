@@ -4,7 +4,8 @@
  *
  * daemon.c starts and stops it and runs the loop, publish.c builds snapshots and frees old ones,
  * reload.c takes over a new config, ports.c opens devices and follows their links, punt.c carries
- * frames between the dataplane and the TAPs, interfaces.c keeps the TAPs, view.c shows it to readers.
+ * frames between the dataplane and the TAPs, interfaces.c keeps the TAPs, watch.c makes events of
+ * counters, view.c shows it all to readers.
  *
  * Thread: control, which holds `lock` all the time but while it sleeps, and in those parts of a reload
  * that change nothing yet. So nothing here has to take it.
@@ -18,6 +19,7 @@
 #include "control/daemon.h"
 #include "control/eal.h"
 #include "control/events.h"
+#include "control/faults.h"
 #include "control/hold.h"
 #include "control/loop.h"
 #include "control/memory.h"
@@ -78,6 +80,7 @@ struct daemon {
 	const char *config_path;
 	struct config *config;
 	struct events *events;
+	struct faults *faults;
 	uint64_t started_ns, started_monotonic_ns;
 	int lock_fd; /* on the runtime directory */
 	bool eal_runs;
@@ -116,7 +119,7 @@ struct daemon {
 	int signal_fd;
 	struct control_socket *socket;
 	bool stop;
-	uint64_t tick_due_ns, link_poll_due_ns;
+	uint64_t tick_due_ns, link_poll_due_ns, look_due_ns;
 	bool links_polled; /* a port doesn't tell about its link by netlink */
 
 	uint64_t reloads, reloads_refused, reload_ns;
@@ -226,6 +229,11 @@ void punt_tap_ready(struct daemon *daemon, struct tap *tap);
 
 /** Free what is held. */
 void punt_end(struct daemon *daemon);
+
+/* --- watch.c --- */
+
+/** Make events of pause storms, lossless losses and the guard. Due at look_due_ns. */
+void watch_look(struct daemon *daemon, uint64_t now_ns);
 
 /* --- reload.c --- */
 

@@ -317,6 +317,10 @@ class Leaf:
         rows = json.loads(self.ctl("show", "ports", "--json", "--absolute").stdout)["ports"]
         return {row["port"]: row for row in rows}
 
+    def events(self, kind):
+        """Texts of the events of a type, oldest first."""
+        return [row["text"] for row in self.show("events")["events"] if row["type"] == kind]
+
     def queues(self):
         """{(port, priority): its row}."""
         rows = json.loads(self.ctl("show", "queues", "--all", "--json", "--absolute").stdout)

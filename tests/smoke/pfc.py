@@ -218,6 +218,37 @@ def test_pauses_sender():
     check(any(line.startswith("p1 ") for line in lines[4:]), lines)
 
 
+def test_disobedient():
+    """HR-DELAY: what a sender that obeys no pause loses is counted and told, with port, priority, reason"""
+    world = rack()
+    mac, before = world.hosts["h3"].mac, world.leaf.drops()
+    packets = [world.packet("10.3.0.2", ROCE, 1400)] * 50
+
+    def lost():
+        return world.leaf.drops().get(("p1", "headroom"), 0)
+
+    # Senders of other tests here may have been too slow to obey.
+    first = lost()
+    for _ in range(200):
+        if lost() > first:
+            break
+        world.tap["h3"].send(pfc_frame(mac, {3: 65535}))
+        world.tap["h1"].send(*packets)
+    world.tap["h3"].send(pfc_frame(mac, {3: 0}))
+    wait_until(lambda: world.leaf.queues()["p3", 3]["depth_packets"] == 0, "the queue is empty")
+    check(lost() > first, "nothing was lost")
+    world.leaf.check_dropped(before, lost() - first, "p1", "headroom")
+    rows = {(row["port"], row["priority"]): row for row in world.leaf.show("buffers")["buffers"]}
+    check_equal(rows["p1", 3]["lost_packets"], lost(), "lost packets of p1")
+    check_equal(rows["p1", 3]["lost_bytes"], lost() * 1400, "lost bytes of p1")
+    check_equal(rows["p1", 3]["headroom_peak_bytes"] // 1400,
+                rows["p1", 3]["headroom_bytes"] // 1400, "frames in headroom at most")
+    check_equal(rows["p2", 3]["lost_packets"], 0, "lost packets of p2")
+    told = wait_until(lambda: world.leaf.events("lossless_loss"), "an event")
+    check(told[0].startswith("port p1, priority 3 (roce): ") and "reason headroom" in told[0],
+          f"it says: {told}")
+
+
 def test_cleared():
     """clear counts pauses anew"""
     world = rack()

@@ -185,6 +185,12 @@ def test_flood():
         rounds += 1
     # Emptied, and not one more.
     world.leaf.check_dropped(drops, held, "p1", "watchdog")
+    row = world.pfc()["p3", 3]
+    check_equal((row["watchdog"], row["watchdog_packets"]), ("storm", held), f"the watchdog: {row}")
+    where = "port p3, priority 3 (tc3): "
+    wait_until(lambda: world.leaf.events("pause_storm"), "an event")
+    told = world.leaf.events("pause_storm")
+    check(len(told) == 1 and told[0].startswith(where), f"events: {told}")
     for name, port in (("h2", "p2"), ("h3", "p3")):
         lost = world.leaf.ports()[port]["rx_missed_packets"] - missed[port]
         wait_until(lambda: world.consumed()[port] - consumed[port] >= sent - lost, "all are counted")
@@ -195,6 +201,10 @@ def test_flood():
     world.tap["h3"].send(pfc_frame(mac["h3"], {3: 0}))
     wait_until(lambda: world.pfc()["p3", 3]["restored"] == before["p3", 3]["restored"] + 1,
                "the queue is restored")
+    ended = wait_until(lambda: world.leaf.events("pause_storm_end"), "an event of its end")
+    check_equal(ended, [f"{where}the pause storm is over; dropped: {held} packets, {held * 200} bytes"],
+                "its end")
+    check_equal(world.pfc()["p3", 3]["watchdog"], "ok", "the watchdog afterwards")
     world.tap["h1"].send(world.packet("10.3.0.2", 3, 200))
     world.tap["h3"].wait(lambda f: is_data(f, 3), "data of priority 3")
     lab.close_shared()

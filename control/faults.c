@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/faults.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* What has been told of a port and priority. */
+struct fault_told {
+	struct fault_counters seen;
+	uint64_t storm_packets, storm_bytes; /* its counters when the storm of now began */
+	uint64_t lost_packets, lost_bytes;   /* its counters when last told */
+	uint64_t lost_ns;                    /* when that was; 0: never */
+};
+
+struct faults {
+	struct events *events;
+	uint16_t port_count;
+	bool guard_told;   /* that it is on */
+	uint64_t guards;   /* seen */
+	uint64_t guard_ns; /* when it was last seen to act */
+	uint64_t guard_packets;
+	struct fault_told told[]; /* [port][priority] */
+};
+
+struct faults *faults_create(uint16_t port_count, struct events *events)
+{
+	struct faults *faults = calloc(1, sizeof(*faults) + (size_t)port_count * PRIORITY_COUNT *
+								    sizeof(struct fault_told));
+
+	if (faults == NULL)
+		return NULL;
+	faults->events = events;
+	faults->port_count = port_count;
+	return faults;
+}
+
+void faults_free(struct faults *faults)
+{
+	free(faults);
+}
+
+static const char *class_name(const struct fault_place *place)
+{
+	return place->class_name != NULL ? place->class_name : "no class";
+}
+
+static const char *consequence(enum config_watchdog_action action)
+{
+	switch (action) {
+	case CONFIG_WATCHDOG_DROP:
+		return "what it holds and what comes for it is dropped";
+	case CONFIG_WATCHDOG_FORWARD:
+		return "its pauses are ignored";
+	case CONFIG_WATCHDOG_ALERT:
+	case CONFIG_WATCHDOG_OFF:
+		break;
+	}
+	return "nothing is done about it (watchdog: action)";
+}
+
+static void tell_begin(struct faults *faults, const struct fault_place *place,
+		       const struct config_watchdog *watchdog)
+{
+	events_add(faults->events, EVENT_PAUSE_STORM, place->port,
+		   "port %s, priority %u (%s): a pause storm: its peer has held the queue for %.6g "
+		   "ms without a break; %s",
+		   place->port_name, place->priority, class_name(place),
+		   (double)watchdog->detect_ps / (double)PS_PER_MS, consequence(watchdog->action));
+}
+
+static void tell_end(struct faults *faults, const struct fault_place *place, uint64_t storms,
+		     uint64_t packets, uint64_t bytes)
+{
+	char count[48] = "the pause storm is";
+
+	if (storms > 1)
+		(void)snprintf(count, sizeof(count), "%" PRIu64 " pause storms are", storms);
+	events_add(faults->events, EVENT_PAUSE_STORM_END, place->port,
+		   "port %s, priority %u (%s): %s over; dropped: %" PRIu64 " packets, %" PRIu64
+		   " bytes",
+		   place->port_name, place->priority, class_name(place), count, packets, bytes);
+}
+
+/* Storms come one after the other: restored <= storms <= restored + 1. */
+static void look_at_storms(struct faults *faults, const struct fault_place *place,
+			   struct fault_told *told, const struct fault_counters *now,
+			   const struct config_watchdog *watchdog)
+{
+	bool was_on = told->seen.storms > told->seen.restored, is_on = now->storms > now->restored;
+	uint64_t begun = now->storms - told->seen.storms,
+		 ended = now->restored - told->seen.restored;
+
+	if (ended > 0) {
+		/* All that began and ended since the last look are one event each way. */
+		if (!was_on)
+			tell_begin(faults, place, watchdog);
+		tell_end(faults, place, ended, now->watchdog_packets - told->storm_packets,
+			 now->watchdog_bytes - told->storm_bytes);
+		told->storm_packets = now->watchdog_packets;
+		told->storm_bytes = now->watchdog_bytes;
+	}
+	if (begun > 0 && is_on)
+		tell_begin(faults, place, watchdog);
+}
+
+static void look_at_losses(struct faults *faults, const struct fault_place *place,
+			   struct fault_told *told, const struct fault_counters *now,
+			   uint64_t now_ns)
+{
+	if (now->headroom_packets == told->lost_packets ||
+	    (told->lost_ns != 0 && now_ns - told->lost_ns < FAULTS_TELL_NS))
+		return;
+	events_add(
+		faults->events, EVENT_LOSSLESS_LOSS, place->port,
+		"port %s, priority %u (%s): lossless packets were lost, reason headroom: %" PRIu64
+		" packets, %" PRIu64 " bytes came when its headroom was full; its peer obeys "
+		"pauses too late or not at all, or the cable, peer_response and nic_delay of the "
+		"port are greater than configured",
+		place->port_name, place->priority, class_name(place),
+		now->headroom_packets - told->lost_packets, now->headroom_bytes - told->lost_bytes);
+	told->lost_packets = now->headroom_packets;
+	told->lost_bytes = now->headroom_bytes;
+	told->lost_ns = now_ns;
+}
+
+void faults_look(struct faults *faults, const struct fault_place *place,
+		 const struct fault_counters *now, const struct config_watchdog *watchdog,
+		 uint64_t now_ns)
+{
+	struct fault_told *told;
+
+	assert(place->port < faults->port_count && place->priority < PRIORITY_COUNT);
+	told = &faults->told[place->port * PRIORITY_COUNT + place->priority];
+	look_at_storms(faults, place, told, now, watchdog);
+	look_at_losses(faults, place, told, now, now_ns);
+	told->seen = *now;
+}
+
+void faults_look_guard(struct faults *faults, const struct fault_guard *now, uint64_t now_ns)
+{
+	bool acted = now->guarded || now->guards != faults->guards;
+
+	if (acted)
+		faults->guard_ns = now_ns;
+	faults->guards = now->guards;
+	if (acted && !faults->guard_told) {
+		faults->guard_told = true;
+		events_add(
+			faults->events, EVENT_GUARD_ON, EVENT_PORT_NONE,
+			"as few as %u of %u packet buffers are left: all lossless senders are "
+			"paused, lossy packets dropped; frames are shorter than small_frames and "
+			"rdma_mtu promise, or leaf.memory is small",
+			now->guard_packets, now->packets_max);
+	} else if (faults->guard_told && now_ns - faults->guard_ns >= FAULTS_CALM_NS) {
+		faults->guard_told = false;
+		events_add(faults->events, EVENT_GUARD_OFF, EVENT_PORT_NONE,
+			   "packet buffers suffice again; the guard has dropped %" PRIu64
+			   " lossy packets",
+			   now->packets - faults->guard_packets);
+		faults->guard_packets = now->packets;
+	}
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * faults - makes events of what workers only count: pause storms, lossless losses, the guard.
+ *
+ * The control thread reads the counters and shows them to these functions, again and again; they
+ * note what has changed since. What began and ended between two looks is told, too. Counts are exact:
+ * a storm's drops are those between its begin and its end, provided that no other storm of the same
+ * queue began between two looks (the watchdog needs 100 ms for that at least, so look as often).
+ *
+ * Bounded: at most one event about a pair's losses in FAULTS_TELL_NS, with all since the last;
+ * one about the guard in about a second.
+ *
+ * Thread: control. Pure, but for the events.
+ */
+#ifndef CONTROL_FAULTS_H
+#define CONTROL_FAULTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "control/events.h"
+
+/* How often to look: as often as a storm can begin and end. */
+#define FAULTS_LOOK_NS UINT64_C(100000000)
+
+/* Losses that go on are told again after this time. */
+#define FAULTS_TELL_NS UINT64_C(10000000000)
+
+/* For how long the guard must rest before it is said to. */
+#define FAULTS_CALM_NS UINT64_C(1000000000)
+
+struct faults;
+
+/** Counters start at 0. @return NULL when out of memory */
+struct faults *faults_create(uint16_t port_count, struct events *events);
+void faults_free(struct faults *faults);
+
+/* Of which queue and pair. */
+struct fault_place {
+	uint16_t port;
+	uint8_t priority;
+	const char *port_name;
+	const char *class_name; /* NULL: the priority has no class any more */
+};
+
+/* Counters of a port and priority, all monotonic (dataplane/pfc.h, counters.h). */
+struct fault_counters {
+	uint64_t storms, restored;                 /* of the egress queue */
+	uint64_t watchdog_packets, watchdog_bytes; /* dropped for it during storms */
+	uint64_t headroom_packets, headroom_bytes; /* received here, dropped past headroom */
+};
+
+/** Look at one port and priority. */
+void faults_look(struct faults *faults, const struct fault_place *place,
+		 const struct fault_counters *now, const struct config_watchdog *watchdog,
+		 uint64_t now_ns);
+
+struct fault_guard {
+	bool guarded;
+	uint64_t guards;      /* times that it acted */
+	uint64_t packets;     /* lossy ones that it has dropped */
+	uint32_t packets_max; /* buffers that the leaf may use */
+	uint32_t guard_packets;
+};
+
+/** Look at the guard. */
+void faults_look_guard(struct faults *faults, const struct fault_guard *now, uint64_t now_ns);
+
+#endif
