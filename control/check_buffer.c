@@ -340,7 +340,8 @@ static void print_threshold(const struct report *report, uint32_t p, uint16_t po
 		queue->wred ? queue->wred_curve.min_bytes : NONE,
 		queue->wred ? queue->wred_curve.max_bytes : NONE,
 	};
-	char label[2 * LABEL_BYTES], pmax[CHECK_TEXT_BYTES], drop[CHECK_TEXT_BYTES];
+	char label[2 * LABEL_BYTES], pmax[CHECK_TEXT_BYTES], drop[CHECK_TEXT_BYTES],
+		life[CHECK_TEXT_BYTES];
 
 	(void)fprintf(report->out, "%u %s on %s; pmax %s", p, class->class->name,
 		      port_label(report, port, label, sizeof(label)),
@@ -348,6 +349,9 @@ static void print_threshold(const struct report *report, uint32_t p, uint16_t po
 	if (queue->wred)
 		(void)fprintf(report->out, ", of wred %s",
 			      curve_text(true, &queue->wred_curve, drop, sizeof(drop)));
+	if (queue->half_life_ps != 0)
+		(void)fprintf(report->out, "; by the average, half-life %s",
+			      check_time_text(queue->half_life_ps, life, sizeof(life)));
 	if (queue->k != 0)
 		(void)fprintf(report->out, "; k %" PRIu64, queue->k);
 	(void)fprintf(report->out, "%s\n", queue->scaled ? "; scaled down" : "");

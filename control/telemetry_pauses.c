@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "control/telemetry_tables.h"
 #include "dataplane/buffer.h"
@@ -151,6 +152,19 @@ static bool is_time(const char *unit)
 	return strcmp(unit, "ps") == 0;
 }
 
+/* Real time of a pause's begin; 0: there was none. */
+static uint64_t real_ns(uint64_t pauses, uint64_t since_ps, uint64_t now_ps)
+{
+	struct timespec now;
+
+	if (pauses == 0)
+		return 0;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	/* A worker's clock may be ahead of our now_ps. */
+	return (uint64_t)now.tv_sec * (PS_PER_S / PS_PER_NS) + (uint64_t)now.tv_nsec -
+	       (time_after(now_ps, since_ps) ? (now_ps - since_ps) / PS_PER_NS : 0);
+}
+
 /* What the watchdog thinks of a queue. */
 static const char *watchdog_text(const struct snapshot *snapshot, const struct pfc_totals *totals)
 {
@@ -180,6 +194,8 @@ static void pfc_row(struct telemetry_page *page, struct daemon *daemon, uint64_t
 	telemetry_page_number(page, is_time(unit) ? totals.field / PS_PER_NS : totals.field);
 	PFC_COUNTERS(PFC_CELL_)
 #undef PFC_CELL_
+	telemetry_page_number(page, real_ns(totals.rx_pauses, totals.rx_last_ps, now_ps));
+	telemetry_page_number(page, real_ns(totals.tx_pauses, totals.tx_last_ps, now_ps));
 	telemetry_page_number(page, rare.watchdog_packets);
 	telemetry_page_number(page, rare.watchdog_bytes);
 }
@@ -197,6 +213,8 @@ uint64_t telemetry_pfc(struct telemetry_page *page, struct daemon *daemon, uint6
 	telemetry_page_counter(page, pfc_name(#field), is_time(unit) ? "ns" : (unit));
 	PFC_COUNTERS(PFC_COLUMN_)
 #undef PFC_COLUMN_
+	telemetry_page_column(page, "rx_last_ns", 0);
+	telemetry_page_column(page, "tx_last_ns", 0);
 	telemetry_page_counter(page, "watchdog_packets", "packets");
 	telemetry_page_counter(page, "watchdog_bytes", "bytes");
 
@@ -256,7 +274,7 @@ static void ramp_cells(struct telemetry_page *page, uint32_t min_bytes, uint32_t
 }
 
 static void ecn_row(struct telemetry_page *page, struct daemon *daemon, uint64_t pair,
-		    const struct mark_table *mark)
+		    const struct mark_table *mark, uint64_t now_ps)
 {
 	uint16_t port = (uint16_t)(pair / PRIORITY_COUNT);
 	uint8_t priority = (uint8_t)(pair % PRIORITY_COUNT);
@@ -275,15 +293,20 @@ static void ecn_row(struct telemetry_page *page, struct daemon *daemon, uint64_t
 	telemetry_page_number(page, totals.tx_bytes);
 	telemetry_page_number(page, totals.ecn_marked);
 	telemetry_page_number(page, totals.ecn_unmarked);
+	telemetry_page_number(page, rare.ecn_marked_bytes);
 	telemetry_page_number(page, rare.wred_packets);
 	telemetry_page_number(page, rare.wred_bytes);
 	telemetry_page_number(page, totals.depth_bytes);
 	telemetry_page_number(page, totals.depth_bytes_max);
+	telemetry_page_number(page, mark->half_life_ps / PS_PER_NS);
+	telemetry_page_number(page,
+			      leaf_queue_average_bytes(daemon_leaf(daemon), daemon_snapshot(daemon),
+						       port, priority, now_ps));
 }
 
 uint64_t telemetry_ecn(struct telemetry_page *page, struct daemon *daemon, uint64_t cursor)
 {
-	uint64_t pair, count;
+	uint64_t pair, count, now_ps;
 
 	telemetry_pair_columns(page);
 	telemetry_page_column(page, "lossless", TELEMETRY_FLAG);
@@ -299,13 +322,17 @@ uint64_t telemetry_ecn(struct telemetry_page *page, struct daemon *daemon, uint6
 	telemetry_page_counter(page, "tx_bytes", "bytes");
 	telemetry_page_counter(page, "ecn_marked", "packets");
 	telemetry_page_counter(page, "ecn_unmarked", "packets");
+	telemetry_page_counter(page, "ecn_marked_bytes", "bytes");
 	telemetry_page_counter(page, "wred_packets", "packets");
 	telemetry_page_counter(page, "wred_bytes", "bytes");
 	telemetry_page_column(page, "depth_bytes", 0);
 	telemetry_page_column(page, "depth_bytes_max", 0);
+	telemetry_page_column(page, "half_life_ns", 0);
+	telemetry_page_column(page, "average_bytes", 0);
 
 	daemon_lock(daemon);
 	count = pair_count(daemon_config(daemon));
+	now_ps = daemon_now_ps(daemon);
 	for (pair = cursor; pair < count; pair++) {
 		const struct mark_table *mark =
 			snapshot_mark(daemon_snapshot(daemon), (uint32_t)(pair / PRIORITY_COUNT),
@@ -315,7 +342,7 @@ uint64_t telemetry_ecn(struct telemetry_page *page, struct daemon *daemon, uint6
 			continue;
 		if (!telemetry_page_row(page))
 			break;
-		ecn_row(page, daemon, pair, mark);
+		ecn_row(page, daemon, pair, mark, now_ps);
 	}
 	daemon_unlock(daemon);
 	return pair < count ? pair : 0;

@@ -44,6 +44,7 @@
 
 /* The same for what is seldom, so that the others share one line. */
 #define QUEUE_RARE_COUNTERS(X)                                                        \
+	X(ecn_marked_bytes, "bytes", "bytes of frames marked here")                   \
 	X(wred_packets, "packets", "frames dropped early by this queue")              \
 	X(wred_bytes, "bytes", "bytes dropped early by this queue")                   \
 	X(headroom_packets, "packets",                                                \

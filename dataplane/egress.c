@@ -438,6 +438,9 @@ static __rte_noinline void mark(struct worker *worker, uint16_t port, uint32_t p
 	switch (ecn_mark(packet_data(packet) + meta->l3_offset, meta->flags)) {
 	case ECN_MARK_SET:
 		counter_add(&counters->ecn_marked, 1);
+		counter_add(
+			&worker->queue_rare[priority * worker->leaf->ports + port].ecn_marked_bytes,
+			packet_length(packet));
 		break;
 	case ECN_MARK_NOT_ECT:
 		counter_add(&counters->ecn_unmarked, 1);

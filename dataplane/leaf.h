@@ -95,6 +95,8 @@ struct pfc_totals {
 	PFC_COUNTERS(PFC_TOTAL_) /* times include the pause of this moment */
 	bool rx_paused;          /* the peer has paused this queue */
 	bool tx_paused;          /* we have paused the peer */
+	/* When the last pause began, workers' time; longer ago than 60 days: then. If there was one. */
+	uint64_t rx_last_ps, tx_last_ps;
 };
 
 struct pfc_port_totals {
@@ -102,7 +104,7 @@ struct pfc_port_totals {
 #undef PFC_TOTAL_
 };
 
-/* Of one queue: drops that name it, also among those of the port where the packets came from. */
+/* Of one queue: what is seldom. Its drops are also among those of the port where the packets came from. */
 struct queue_rare_totals {
 #define QUEUE_RARE_TOTAL_(field, unit, help) uint64_t field;
 	QUEUE_RARE_COUNTERS(QUEUE_RARE_TOTAL_)

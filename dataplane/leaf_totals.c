@@ -69,6 +69,8 @@ static void read_pauses(const struct pfc_port *pfc, uint8_t priority, uint64_t n
 			lasted_ps(acquire(&pfc->rx_since_ps[priority]), time_min(now_ps, until_ps));
 	if (tx != 0)
 		totals->tx_paused_ps += lasted_ps(acquire(&pfc->tx_since_ps[priority]), now_ps);
+	totals->rx_last_ps = acquire(&pfc->rx_since_ps[priority]);
+	totals->tx_last_ps = acquire(&pfc->tx_since_ps[priority]);
 	totals->rx_paused = rx != 0 && time_after(until_ps, now_ps);
 	totals->tx_paused = tx != 0;
 }

@@ -11,6 +11,9 @@
 /* A frame that found no buffer, or a device that took none, is tried again after this time. */
 #define RETRY_PS (2 * PS_PER_US)
 
+/* How old a time may get. They are compared up to 106 days (units.h). */
+#define TIMES_PS_MAX (60 * 86400 * PS_PER_S)
+
 /*
  * What a reader must see together changes between these two. All stores in between are releases, all
  * of the reader's loads acquires: who sees one of them sees that `sequence` is odd, or has moved.
@@ -240,6 +243,28 @@ void pfc_release(struct worker *worker, uint16_t port, uint64_t now_ps)
 			start_queue(pfc, p, pfc_until_ps(pfc, p));
 	}
 	set_paused(worker, port);
+}
+
+static void refresh_time(_Atomic uint64_t *time_ps, uint64_t oldest_ps)
+{
+	if (time_after(oldest_ps, counter_get(time_ps)))
+		set_time(time_ps, oldest_ps);
+}
+
+void pfc_refresh(struct worker *worker, uint16_t port, uint64_t now_ps)
+{
+	struct pfc_port *pfc = &worker->leaf->pfc[port];
+	uint64_t oldest_ps = now_ps - TIMES_PS_MAX;
+
+	if (pfc_paused(pfc) != 0)
+		pfc_release(worker, port, now_ps);
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
+		/* Those of a pause that lasts are what its length is told by. */
+		if ((pfc_paused(pfc) >> p & 1) == 0)
+			refresh_time(&pfc->rx_since_ps[p], oldest_ps);
+		if ((pfc_paused_peer(pfc) >> p & 1) == 0)
+			refresh_time(&pfc->tx_since_ps[p], oldest_ps);
+	}
 }
 
 uint64_t pfc_released_ps(const struct pfc_port *pfc, uint8_t paused, uint64_t now_ps)

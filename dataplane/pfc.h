@@ -114,6 +114,12 @@ bool pfc_send(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *d
 /** Let queues go whose pause is over. */
 void pfc_release(struct worker *worker, uint16_t port, uint64_t now_ps);
 
+/**
+ * To be called once a month or more often: let queues go whose pause is over though nobody has looked,
+ * and keep times in the past from growing so old that they look like ones to come.
+ */
+void pfc_refresh(struct worker *worker, uint16_t port, uint64_t now_ps);
+
 /** Which queues rest: those that the peer has paused, but for those whose pauses are ignored. */
 void pfc_obeyed(struct worker *worker, uint16_t port);
 

@@ -133,8 +133,10 @@ static void refresh_times(struct worker *worker, uint64_t now_ps)
 	for (uint32_t i = 0; i <= leaf->ports / SWEEP_STEPS; i++) {
 		if (worker->refresh_port >= leaf->ports)
 			worker->refresh_port = 0;
-		if (leaf->owner[worker->refresh_port] == worker->id)
+		if (leaf->owner[worker->refresh_port] == worker->id) {
 			egress_refresh(&leaf->egress[worker->refresh_port], now_ps);
+			pfc_refresh(worker, worker->refresh_port, now_ps);
+		}
 		worker->refresh_port++;
 	}
 }

@@ -80,6 +80,7 @@ Test(apply_buffer, fills_the_buffers_tables_from_the_plan)
 			cr_expect_eq(pair->reserved_bytes > 0, lossless, "%u %u", p, i);
 			cr_expect_eq(mark->ecn_min_bytes != UINT32_MAX, p == 3 && i != 4);
 			cr_expect_eq(mark->wred_min_bytes, UINT32_MAX);
+			cr_expect_eq(mark->half_life_ps, 0);
 		}
 	}
 	/* h1: MTU 4200; 10G: 10 KB are less than three frames; 20 % of 2^32, less one. */
@@ -100,7 +101,7 @@ Test(apply_buffer, tells_marking_from_early_drops)
 
 	load(&f, PORTS "classes:\n"
 		       "  - {priority: 0, name: be, ecn: {kmin: 1KB, kmax: 2KB, pmax: 100%},\n"
-		       "     wred: {min: 3KB, max: 4KB, pmax: 50%}}\n");
+		       "     wred: {min: 3KB, max: 4KB, pmax: 50%}, average: 70us}\n");
 	apply(&f);
 	mark = &f.snapshot->buffer.mark[SLOT(0, 1)];
 	cr_expect_eq(mark->ecn_min_bytes, 1000);
@@ -109,6 +110,7 @@ Test(apply_buffer, tells_marking_from_early_drops)
 	cr_expect_eq(mark->wred_min_bytes, 3000);
 	cr_expect_eq(mark->wred_max_bytes, 4000);
 	cr_expect_eq(mark->wred_chance, 0x7fffffff);
+	cr_expect_eq(mark->half_life_ps, 70 * PS_PER_US);
 	drop(&f);
 }
 

@@ -96,13 +96,17 @@ Test(config_buffer, takes_every_form_of_a_classs_keys)
 	cr_expect_eq(be->wred_curve.min_bytes, 1);
 	cr_expect_eq(be->wred_curve.max_bytes, 8192);
 	cr_expect_eq(be->wred_curve.pmax_ppm, 1000000);
+	cr_expect_eq(be->half_life_ps, 0, "by the depth itself");
 	config_free(config);
 	config = load_right(CLASSES(", ecn: off", ", ecn: off, wred: off"));
 	cr_expect_eq(config->classes[0].ecn, CONFIG_ECN_OFF);
 	cr_expect_not(config->classes[1].wred);
 	config_free(config);
-	config = load_right(CLASSES(", ecn: auto", ""));
+	config = load_right(CLASSES(", ecn: auto, average: 1us",
+				    ", wred: {min: 1KB, max: 8KB}, average: 500ms"));
 	cr_expect_eq(config->classes[0].ecn, CONFIG_ECN_AUTO);
+	cr_expect_eq(config->classes[0].half_life_ps, PS_PER_US);
+	cr_expect_eq(config->classes[1].half_life_ps, 500 * PS_PER_MS);
 	config_free(config);
 }
 

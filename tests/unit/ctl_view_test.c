@@ -199,7 +199,8 @@ Test(ctl_view, buffers_say_who_is_paused_and_why)
 	"\"flags\":[\"rx_paused\",\"tx_paused\"],\"port\":[\"h1\",\"h1\"],\"priority\":[0,3],"     \
 	"\"class\":[\"rest\",\"roce\"],\"rx_paused\":[0,1],\"tx_paused\":[0,1],"                   \
 	"\"rx_frames\":[0," #frames "],\"rx_pauses\":[0,2],\"rx_paused_ns\":[0," #paused           \
-	"],\"tx_xoff\":[0," #xoff "],\"tx_xon\":[0,1],\"tx_pauses\":[0,1],\"tx_paused_ns\":[0,0]}"
+	"],\"tx_xoff\":[0," #xoff "],\"tx_xon\":[0,1],\"tx_pauses\":[0,1],\"tx_paused_ns\":[0,0]," \
+	"\"rx_last_ns\":[0,1772600767000000000],\"tx_last_ns\":[0,0]}"
 
 Test(ctl_view, pauses_are_frames_transitions_and_time)
 {
@@ -207,13 +208,18 @@ Test(ctl_view, pauses_are_frames_transitions_and_time)
 	struct reply now = read_page(PFC(3000000000, 30, 501500000, 4));
 	struct view_source source = {.reply = &before};
 	size_t omitted;
-	char *text = shown("pfc", &source, NULL, 0, &omitted);
+	char *text;
+
+	setenv("TZ", "UTC", 1);
+	text = shown("pfc", &source, NULL, 0, &omitted);
 
 	cr_expect_str_eq(text,
 			 "Port  Priority  Class  Now        RX frames  RX pauses  RX paused ms"
-			 "  TX xoff  TX xon  TX pauses  TX paused ms  Watchdog  Storms  Dropped\n"
+			 "  TX xoff  TX xon  TX pauses  TX paused ms  Watchdog  Storms  Dropped"
+			 "  Last RX pause        Last TX pause\n"
 			 "h1           3  roce   both wait         10          2         1.500"
-			 "        4       1          1         0.000  storm          0       10\n");
+			 "        4       1          1         0.000  storm          0       10"
+			 "  2026-03-04 05:06:07  -\n");
 	cr_expect_eq(omitted, 1, "priority 0 has seen nothing");
 	free(text);
 	/* In 2 s: 20 frames, and 500 ms of pause. */
@@ -234,26 +240,31 @@ Test(ctl_view, marks_are_shown_as_a_share_of_what_was_sent)
 {
 	struct reply reply = read_page(
 		"{\"instance\":9,\"time_ns\":1,\"next\":0,\"keys\":[\"port\",\"priority\"],"
-		"\"counters\":[\"tx_packets\",\"ecn_marked\",\"ecn_unmarked\",\"wred_packets\"],"
-		"\"units\":[\"packets\",\"packets\",\"packets\",\"packets\"],"
+		"\"counters\":[\"tx_packets\",\"ecn_marked\",\"ecn_unmarked\",\"wred_packets\","
+		"\"ecn_marked_bytes\"],"
+		"\"units\":[\"packets\",\"packets\",\"packets\",\"packets\",\"bytes\"],"
 		"\"flags\":[\"ecn\",\"wred\"],\"port\":[\"h1\",\"h1\",\"h2\"],"
 		"\"priority\":[3,0,3],\"class\":[\"roce\",\"rest\",\"roce\"],\"ecn\":[1,0,1],"
 		"\"wred\":[0,1,0],\"kmin_bytes\":[100000,0,1],\"kmax_bytes\":[400000,0,2],"
 		"\"pmax_ppm\":[12500,0,1],\"wred_min_bytes\":[0,30,0],\"wred_max_bytes\":[0,40,0],"
 		"\"tx_packets\":[800,10,0],\"ecn_marked\":[200,0,0],\"ecn_unmarked\":[7,0,0],"
-		"\"wred_packets\":[0,5,0],\"depth_bytes\":[9,0,0],\"depth_bytes_max\":[99,1,0]}");
+		"\"wred_packets\":[0,5,0],\"depth_bytes\":[9,0,0],\"depth_bytes_max\":[99,1,0],"
+		"\"ecn_marked_bytes\":[300000,0,0],\"half_life_ns\":[0,70000,0],"
+		"\"average_bytes\":[0,35,0]}");
 	struct view_source source = {.reply = &reply};
 	size_t omitted;
 	char *text = shown("ecn", &source, NULL, 0, &omitted);
 
-	/* 200 of 800; a queue without marking has no thresholds. */
-	cr_expect_str_eq(
-		text, "Port  Class  Kmin bytes  Kmax bytes  Pmax %  Marked  Marked %  Not ECT"
-		      "  WRED drops  Depth bytes  Deepest bytes  TX packets  WRED min  WRED max\n"
-		      "h1    roce       100000      400000    1.25     200      25.0        7"
-		      "           0            9             99         800         -         -\n"
-		      "h1    rest            -           -       -       0       0.0        0"
-		      "           5            0              1          10        30        40\n");
+	/* 200 of 800; a queue without marking has no thresholds, and one of its depth no average. */
+	cr_expect_str_eq(text, "Port  Class  Kmin bytes  Kmax bytes  Pmax %  Marked  Marked %"
+			       "  Marked bytes  Not ECT  WRED drops  Depth bytes  Deepest bytes"
+			       "  TX packets  WRED min  WRED max  Average of us  Average bytes\n"
+			       "h1    roce       100000      400000    1.25     200      25.0"
+			       "        300000        7           0            9             99"
+			       "         800         -         -              -              -\n"
+			       "h1    rest            -           -       -       0       0.0"
+			       "             0        0           5            0              1"
+			       "          10        30        40           70.0             35\n");
 	cr_expect_eq(omitted, 1);
 	free(text);
 	reply_free(&reply);

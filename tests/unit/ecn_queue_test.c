@@ -62,6 +62,14 @@ static struct queue_totals totals(uint8_t priority)
 	return queue;
 }
 
+static uint64_t marked_bytes(uint8_t priority)
+{
+	struct queue_rare_totals rare;
+
+	leaf_queue_rare_totals(f.leaf, SINK, priority, &rare);
+	return rare.ecn_marked_bytes;
+}
+
 static void inject(uint8_t priority, uint8_t ecn)
 {
 	uint8_t dscp = priority == LOSSLESS ? 26 : 8;
@@ -115,6 +123,7 @@ LEAF_TEST(ecn_queue, ECN_DEQ_the_first_out_is_marked_and_the_last_is_not)
 			     "frame %u", i);
 	}
 	cr_assert_eq(totals(LOSSLESS).ecn_marked, 50);
+	cr_assert_eq(marked_bytes(LOSSLESS), 50 * FRAME_BYTES);
 	cr_assert_eq(totals(LOSSLESS).ecn_unmarked, 0);
 	cr_assert_eq(drops_total(&f), 0);
 }
@@ -124,6 +133,7 @@ LEAF_TEST(ecn_queue, ECN_IPV6_VLAN_the_same_frames_are_marked_and_nothing_else_c
 {
 	struct snapshot *snapshot;
 	struct frame frame, out;
+	uint64_t bytes = 0;
 
 	open_ecn(LOSSLESS, 20000, 20000, 1.0);
 	snapshot = snapshot_copy(f.snapshot);
@@ -155,7 +165,9 @@ LEAF_TEST(ecn_queue, ECN_IPV6_VLAN_the_same_frames_are_marked_and_nothing_else_c
 		cr_assert_eq(out.byte[19] >> 4 & 3, marked ? CE : ECT1, "frame %u", i);
 		out.byte[19] = (uint8_t)((out.byte[19] & ~0x30) | ECT1 << 4);
 		cr_assert(frame_equal(&out, &frame), "%s", frame_text(&out));
+		bytes += marked ? frame.size + frame.virtual_bytes : 0;
 	}
+	cr_assert_eq(marked_bytes(LOSSLESS), bytes);
 }
 
 /* Frames that leave with so many of them behind, each time one arrives. @return marks, of count */
@@ -347,6 +359,7 @@ LEAF_TEST(ecn_queue, CNT_WRED_ECN_counters_are_what_was_seen)
 	}
 	cr_assert_gt(totals(LOSSY).ecn_marked, 100);
 	cr_assert_eq(totals(LOSSY).ecn_marked, seen_ce - sent_ce, "no CE is dropped early");
+	cr_assert_eq(marked_bytes(LOSSY), (uint64_t)(seen_ce - sent_ce) * FRAME_BYTES);
 	cr_assert_gt(drops_of(&f, DROP_WRED), 50);
 	cr_assert_lt(drops_of(&f, DROP_WRED), not_ect);
 	cr_assert_eq(seen + drops_of(&f, DROP_WRED), 2000);

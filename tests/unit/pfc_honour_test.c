@@ -366,6 +366,8 @@ LEAF_TEST(pfc_honour, CNT_PFC_NOTDATA_pauses_are_received_as_no_data)
 LEAF_TEST(pfc_honour, CNT_PAUSE_TIME_is_exact_without_any_traffic)
 {
 	const uint64_t pause_ps = 100 * QUANTUM_PS(100 * GBPS);
+	struct pfc_totals totals;
+	uint64_t last_ps;
 
 	for (uint32_t i = 0; i < 10; i++) {
 		pause_receive(&f, SINK, 3, 100);
@@ -376,13 +378,40 @@ LEAF_TEST(pfc_honour, CNT_PAUSE_TIME_is_exact_without_any_traffic)
 	cr_assert_eq(counter_get(&counters(3)->rx_pauses), 10);
 	cr_assert_eq(counter_get(&counters(3)->rx_paused_ps), 10 * pause_ps);
 	/* Refreshed before it ends it is one, as long as both. */
+	last_ps = f.now_ps;
 	pause_receive(&f, SINK, 3, 100);
 	fixture_run_until(&f, f.now_ps + pause_ps / 2);
 	pause_receive(&f, SINK, 3, 100);
 	fixture_run_until(&f, f.now_ps + PS_PER_MS);
 	pause_receive(&f, SINK, 3, 0);
+	leaf_pfc_totals(f.leaf, SINK, 3, f.now_ps, &totals);
+	cr_assert_eq(totals.rx_last_ps, last_ps);
 	cr_assert_eq(counter_get(&counters(3)->rx_pauses), 11);
 	cr_assert_eq(counter_get(&counters(3)->rx_paused_ps), 11 * pause_ps + pause_ps / 2);
+}
+
+/* Half of the clock's range after its end, a pause that nobody has looked at would be one to come. */
+LEAF_TEST(pfc_honour, HON_EXPIRE_a_pause_is_over_after_any_time_without_traffic)
+{
+	const uint64_t day_ps = 86400 * PS_PER_S;
+	uint64_t begin_ps = f.now_ps;
+	struct pfc_totals totals;
+
+	pause_receive(&f, SINK, 3, 100);
+	for (uint32_t day = 1; day <= 250; day++) {
+		f.now_ps += day_ps;
+		fixture_poll(&f);
+		leaf_pfc_totals(f.leaf, SINK, 3, f.now_ps, &totals);
+		cr_assert_not(totals.rx_paused, "day %u", day);
+		cr_assert_eq(totals.rx_paused_ps, 100 * QUANTUM_PS(100 * GBPS), "day %u", day);
+		/* When the pause began is known for 60 days, and is then 60 to 63 days ago: three ports. */
+		if (day <= 60)
+			cr_assert_eq(totals.rx_last_ps, begin_ps);
+		else
+			cr_assert_leq(f.now_ps - totals.rx_last_ps, 63 * day_ps);
+	}
+	backlog(3, 1);
+	expect_next(f.now_ps, 3);
 }
 
 LEAF_TEST(pfc_honour, LF_PAUSED_PORT_down_and_up_clears_the_pause)

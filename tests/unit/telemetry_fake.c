@@ -205,6 +205,7 @@ void leaf_queue_rare_totals(const struct leaf *leaf, uint16_t port, uint8_t prio
 {
 	(void)leaf;
 	*totals = (struct queue_rare_totals){
+		.ecn_marked_bytes = 900,
 		.wred_packets = port,
 		.wred_bytes = priority,
 		.watchdog_packets = port * 100u,
@@ -212,6 +213,15 @@ void leaf_queue_rare_totals(const struct leaf *leaf, uint16_t port, uint8_t prio
 		.headroom_packets = port * 1000u,
 		.headroom_bytes = priority,
 	};
+}
+
+uint32_t leaf_queue_average_bytes(const struct leaf *leaf, const struct snapshot *snapshot,
+				  uint16_t port, uint8_t priority, uint64_t now_ps)
+{
+	(void)leaf;
+	return snapshot_mark(snapshot, port, priority)->half_life_ps != 0
+		       ? (uint32_t)(now_ps / PS_PER_S)
+		       : 0;
 }
 
 void leaf_pfc_totals(const struct leaf *leaf, uint16_t port, uint8_t priority, uint64_t now_ps,
@@ -222,6 +232,10 @@ void leaf_pfc_totals(const struct leaf *leaf, uint16_t port, uint8_t priority, u
 		.rx_frames = (uint64_t)port * PRIORITY_COUNT + priority,
 		.rx_paused_ps = now_ps,
 		.rx_paused = priority == 3,
+		.rx_pauses = priority == 3,
+		.rx_last_ps = now_ps - 3000 * PS_PER_S,
+		.tx_pauses = priority == 4,
+		.tx_last_ps = now_ps + PS_PER_S,
 		.storms = port,
 		.restored = 1,
 	};

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -504,7 +505,8 @@ Test(telemetry, queues_that_mark_have_their_thresholds)
 						    .ecn_chance = UINT32_MAX,
 						    .wred_min_bytes = 3,
 						    .wred_max_bytes = 4,
-						    .wred_chance = 429496728};
+						    .wred_chance = 429496728,
+						    .half_life_ps = 7 * PS_PER_US};
 	reply = ask("/roceleaf/ecn");
 	cr_assert_eq(reply.rows, 2);
 	cr_expect_eq(reply_number(&reply, "priority", 0), 3);
@@ -518,6 +520,37 @@ Test(telemetry, queues_that_mark_have_their_thresholds)
 	cr_expect_eq(reply_number(&reply, "wred_pmax_ppm", 1), 100000);
 	cr_expect_eq(reply_number(&reply, "tx_packets", 1), 8);
 	cr_expect_eq(reply_number(&reply, "wred_packets", 1), 1);
+	cr_expect_eq(reply_number(&reply, "ecn_marked_bytes", 1), 900);
+	cr_expect(has_counter(&reply, "ecn_marked_bytes", "bytes"));
+	cr_expect_eq(reply_number(&reply, "half_life_ns", 0), 0);
+	cr_expect_eq(reply_number(&reply, "average_bytes", 0), 0);
+	cr_expect_eq(reply_number(&reply, "half_life_ns", 1), 7000);
+	cr_expect_eq(reply_number(&reply, "average_bytes", 1), fake.now_ps / PS_PER_S);
+	reply_free(&reply);
+}
+
+/* CNT-PAUSE-TIME: since the epoch; 0 where there was none. */
+Test(telemetry, CNT_PAUSE_TIME_the_last_pauses_begin_is_a_time_of_day)
+{
+	uint64_t before_ns = (uint64_t)time(NULL) * 1000000000;
+	struct reply reply = ask("/roceleaf/pfc");
+	uint64_t after_ns = ((uint64_t)time(NULL) + 1) * 1000000000;
+
+	for (size_t row = 0; row < reply.rows; row++) {
+		uint64_t rx_ns = reply_number(&reply, "rx_last_ns", row);
+		uint64_t tx_ns = reply_number(&reply, "tx_last_ns", row);
+
+		if (row % PRIORITY_COUNT == 3)
+			cr_expect(rx_ns >= before_ns - 3000000000000 &&
+				  rx_ns <= after_ns - 3000000000000);
+		else
+			cr_expect_eq(rx_ns, 0);
+		/* A worker's clock that is ahead makes no time to come. */
+		if (row % PRIORITY_COUNT == 4)
+			cr_expect(tx_ns >= before_ns && tx_ns <= after_ns);
+		else
+			cr_expect_eq(tx_ns, 0);
+	}
 	reply_free(&reply);
 }
 

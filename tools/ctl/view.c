@@ -178,6 +178,8 @@ static const struct view_column pfc_columns[] = {
 	{"Storms", "storms", cell_loss, TABLE_RIGHT, VIEW_BOTH},
 	{"Dropped", "watchdog_packets", cell_loss, TABLE_RIGHT, VIEW_TOTALS},
 	{"Dropped/s", "watchdog_packets", cell_loss_rate, TABLE_RIGHT, VIEW_RATES},
+	{"Last RX pause", "rx_last_ns", cell_time, TABLE_LEFT, VIEW_TOTALS},
+	{"Last TX pause", "tx_last_ns", cell_time, TABLE_LEFT, VIEW_TOTALS},
 };
 
 static const struct view_column pfc_port_columns[] = {
@@ -201,6 +203,7 @@ static const struct view_column ecn_columns[] = {
 	{"Marked", "ecn_marked", cell_count, TABLE_RIGHT, VIEW_TOTALS},
 	{"Marked/s", "ecn_marked", cell_rate, TABLE_RIGHT, VIEW_RATES},
 	{"Marked %", "ecn_marked", cell_marked_share, TABLE_RIGHT, VIEW_BOTH},
+	{"Marked bytes", "ecn_marked_bytes", cell_count, TABLE_RIGHT, VIEW_TOTALS},
 	{"Not ECT", "ecn_unmarked", cell_count, TABLE_RIGHT, VIEW_TOTALS},
 	{"Not ECT/s", "ecn_unmarked", cell_rate, TABLE_RIGHT, VIEW_RATES},
 	{"WRED drops", "wred_packets", cell_loss, TABLE_RIGHT, VIEW_TOTALS},
@@ -211,6 +214,8 @@ static const struct view_column ecn_columns[] = {
 	{"TX packet/s", "tx_packets", cell_rate, TABLE_RIGHT, VIEW_RATES},
 	{"WRED min", "wred_min_bytes", cell_threshold, TABLE_RIGHT, VIEW_BOTH},
 	{"WRED max", "wred_max_bytes", cell_threshold, TABLE_RIGHT, VIEW_BOTH},
+	{"Average of us", "half_life_ns", cell_half_life, TABLE_RIGHT, VIEW_BOTH},
+	{"Average bytes", "average_bytes", cell_average, TABLE_RIGHT, VIEW_BOTH},
 };
 
 static const struct view_column class_columns[] = {

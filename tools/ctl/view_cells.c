@@ -221,6 +221,23 @@ void cell_threshold(CELL_ARGUMENTS)
 		snprintf(cell->text, sizeof(cell->text), "-");
 }
 
+/* Of a queue whose thresholds go by its depth itself: none. */
+void cell_half_life(CELL_ARGUMENTS)
+{
+	if (reply_number(source->reply, column->key, row) != 0)
+		cell_ns_as_us(source, column, row, cell);
+	else
+		snprintf(cell->text, sizeof(cell->text), "-");
+}
+
+void cell_average(CELL_ARGUMENTS)
+{
+	if (reply_number(source->reply, "half_life_ns", row) != 0)
+		cell_count(source, column, row, cell);
+	else
+		snprintf(cell->text, sizeof(cell->text), "-");
+}
+
 void cell_pmax(CELL_ARGUMENTS)
 {
 	if (reply_number(source->reply, "ecn", row) != 0)

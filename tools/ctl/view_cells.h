@@ -31,6 +31,8 @@ view_cell_fn cell_pair_state;
 view_cell_fn cell_guard;
 view_cell_fn cell_paused;
 view_cell_fn cell_threshold;
+view_cell_fn cell_half_life;
+view_cell_fn cell_average;
 view_cell_fn cell_pmax;
 view_cell_fn cell_marked_share;
 view_cell_fn cell_scheduling;
