@@ -50,6 +50,11 @@ uint64_t fabric_packets(const struct scenario *scenario)
 		sent += packets;
 		priorities |= 1u << flow->priority;
 	}
+	/* Each may be answered by a CNP. */
+	if (scenario->hosts.cc.kind != CC_NONE) {
+		sent *= 2;
+		priorities |= 1u << scenario->hosts.cnp_priority;
+	}
 	held = (uint64_t)fabric_switch_packets(scenario) * topology->switch_count *
 	       bits_set(priorities);
 	for (uint32_t i = 0; i < topology->link_count; i++) {
@@ -115,6 +120,8 @@ static void create_host(struct fabric *fabric, uint32_t index)
 		.name = topology->nodes[node].name,
 		.pool = fabric->pool,
 		.prefix_length = TOPOLOGY_PREFIX_LENGTH,
+		.cnp_interval_ps = fabric->scenario->hosts.cc.dcqcn.cnp_interval_ps,
+		.cnp_priority = fabric->scenario->hosts.cnp_priority,
 	};
 	struct config_ip ip = topology_ip(topology, node);
 
@@ -261,6 +268,8 @@ static void create_flows(struct fabric *fabric)
 		};
 
 		flow_init(&fabric->traffic.flows[i], i, &params);
+		flow_control(&fabric->traffic.flows[i], &scenario->hosts.cc,
+			     (uint8_t)(scenario->hosts.cnp_dscp << 2));
 		host_start(params.source, &fabric->traffic.flows[i]);
 	}
 }
@@ -307,6 +316,8 @@ void fabric_free(struct fabric *fabric)
 			host_fini(&fabric->hosts[i]);
 	queue_pool_free(fabric->queue_pool);
 	engine_free(fabric->engine);
+	for (uint32_t i = 0; i < fabric->traffic.flow_count; i++)
+		flow_fini(&fabric->traffic.flows[i]);
 	traffic_fini(&fabric->traffic);
 	free(fabric->traffic.flows);
 	free(fabric->link_down);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/lab/flow.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "tools/lab/allocate.h"
 #include "tools/lab/host.h"
+#include "tools/lab/notification.h"
 #include "tools/lab/topology.h"
 
 void flow_init(struct flow *flow, uint32_t id, const struct flow_params *params)
@@ -26,6 +29,75 @@ void flow_init(struct flow *flow, uint32_t id, const struct flow_params *params)
 	flow->psn = params->psn;
 	flow->psn_expected = params->psn;
 	flow->latency_min_ps = UINT64_MAX;
+}
+
+static struct notification *create_notification(const struct flow *flow, uint8_t cnp_tos)
+{
+	struct notification *notification = allocate(sizeof(*notification));
+	/* A connection has the same queue pair number at both ends here. */
+	struct frame_path path = {
+		.family = 4,
+		.tos = cnp_tos,
+		.source_port = flow->params.source_port,
+		.queue_pair = FLOW_QUEUE_PAIR + flow->id,
+		.becn = true,
+	};
+
+	host_path(flow->params.destination, flow->params.source, &path);
+	notification_init(notification, &path);
+	return notification;
+}
+
+void flow_control(struct flow *flow, const struct cc_params *cc, uint8_t cnp_tos)
+{
+	struct cc_limits limits = {
+		.link_bps = flow->params.source->tx->rate.rate_bps,
+		.most_bps = flow->params.rate_bps,
+	};
+
+	flow->cc = cc_create(cc, &limits);
+	flow->reacts = flow->cc->ops->cnp != NULL;
+	flow->send_ps = flow->due_ps;
+	flow->pace = wire_rate_of(flow->cc->rate_bps);
+	if (flow->reacts)
+		flow->notification = create_notification(flow, cnp_tos);
+}
+
+void flow_fini(struct flow *flow)
+{
+	cc_free(flow->cc);
+	free(flow->notification);
+	flow->cc = NULL;
+	flow->notification = NULL;
+}
+
+static void flow_pace_set(struct flow *flow)
+{
+	if (flow->pace.rate_bps != flow->cc->rate_bps)
+		flow->pace = wire_rate_of(flow->cc->rate_bps);
+}
+
+void flow_pace(struct flow *flow, uint32_t bytes, uint64_t now_ps)
+{
+	uint64_t rise_ps = flow->cc->ops->sent(flow->cc, bytes, now_ps);
+
+	flow_pace_set(flow);
+	flow->send_ps += wire_rate_time_ps(&flow->pace, bytes + flow->params.overhead_bytes);
+	if (time_after(now_ps, flow->send_ps))
+		flow->send_ps = now_ps;
+	flow->due_ps = time_min(flow->send_ps, rise_ps);
+}
+
+void flow_wait(struct flow *flow, uint64_t now_ps)
+{
+	uint64_t rise_ps = flow->cc->ops->advance(flow->cc, now_ps);
+	uint64_t left_ps = flow->send_ps - now_ps;
+
+	if (flow->cc->rate_bps > flow->pace.rate_bps)
+		flow->send_ps = now_ps + (uint64_t)((unsigned __int128)left_ps *
+						    flow->pace.rate_bps / flow->cc->rate_bps);
+	flow_pace_set(flow);
+	flow->due_ps = time_min(flow->send_ps, rise_ps);
 }
 
 uint64_t flow_packets(uint64_t bytes, uint32_t payload_bytes)

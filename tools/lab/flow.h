@@ -8,6 +8,9 @@
  * host could not send in time, because another flow had the wire, is made up for by at most one
  * packet's time.
  *
+ * With congestion control (cc/cc.h) that rate is the most, and the controller's rate paces. A rate that falls
+ * counts from the next packet on; one that rises while a packet isn't due yet brings that forward.
+ *
  * Nothing is acknowledged or sent again: what the fabric drops is missing at the end.
  *
  * Thread: the lab's.
@@ -20,6 +23,7 @@
 #include <stdint.h>
 
 #include "dataplane/units.h"
+#include "tools/lab/cc/cc.h"
 #include "tools/lab/frame.h"
 
 #define FLOW_MESSAGE_BYTES (1u << 20)
@@ -29,6 +33,7 @@
 #define FLOW_COUNT_MAX  ((1u << 24) - FLOW_QUEUE_PAIR)
 
 struct host;
+struct notification;
 
 struct flow_params {
 	const char *name; /* kept by the caller */
@@ -48,12 +53,15 @@ struct flow_params {
 
 struct flow {
 	/* Sender. */
-	alignas(64) uint64_t due_ps; /* of the next packet */
+	alignas(64) uint64_t due_ps; /* of the next packet, or of what may bring it forward */
 	uint64_t bytes_left;         /* UINT64_MAX without an end */
 	struct wire_rate pace;
 	uint32_t message_left;
 	uint32_t psn;
 	uint64_t sent_bytes, sent_packets;
+	bool reacts;      /* its controller listens to CNPs */
+	uint64_t send_ps; /* reacts: when the next packet is due */
+	struct cc *cc;
 	struct frame_template template;
 	/* Receiver. */
 	alignas(64) uint64_t received_bytes;
@@ -63,13 +71,30 @@ struct flow {
 	uint64_t out_of_order; /* packets that came after one with a later PSN */
 	uint32_t psn_expected;
 	bool finished;
+	struct notification *notification; /* NULL: its sender wouldn't react */
+	uint64_t marked_packets;           /* that came with CE */
 	/* Cold. */
+	uint64_t cnps; /* that the sender got */
 	uint32_t id;
 	struct flow_params params;
 };
 
 /** @param id its index among all flows, below FLOW_COUNT_MAX */
 void flow_init(struct flow *flow, uint32_t id, const struct flow_params *params);
+
+/** Give it a controller, before its start. @param cnp_tos of the CNPs that its receiver sends */
+void flow_control(struct flow *flow, const struct cc_params *cc, uint8_t cnp_tos);
+
+void flow_fini(struct flow *flow);
+
+/**
+ * A frame was put on the wire: when is the next one due? Sets due_ps.
+ * @param bytes of the frame, without overhead
+ */
+void flow_pace(struct flow *flow, uint32_t bytes, uint64_t now_ps);
+
+/** A flow that reacts is due, but not its packet: its rate may have risen. Sets due_ps. */
+void flow_wait(struct flow *flow, uint64_t now_ps);
 
 struct topology_train;
 

@@ -15,6 +15,9 @@
 
 #define STAMP_BYTES 8
 
+/* In the word of the queue pair. */
+#define FRAME_BECN (UINT32_C(1) << 30)
+
 /* IPv4 and BTH without a tag, and what was rounded up to copy them fast. */
 #define FRAME_USUAL_BYTES 64
 
@@ -103,7 +106,7 @@ void frame_template_init(struct frame_template *template, const struct frame_pat
 	at += sizeof(struct rte_udp_hdr);
 	template->bth_offset = (uint8_t)(at - template->bytes);
 	store16(at + 2, 0xFFFF); /* default partition */
-	store32(at + 4, path->queue_pair);
+	store32(at + 4, (path->becn ? FRAME_BECN : 0) | path->queue_pair);
 	store32(at + FRAME_BTH_BYTES + 8, 1); /* RETH: remote key */
 	assert(template->bth_offset + FRAME_BTH_BYTES + FRAME_RETH_BYTES + STAMP_BYTES <=
 	       FRAME_REAL_BYTES_MAX);

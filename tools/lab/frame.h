@@ -39,7 +39,7 @@ enum frame_opcode {
 	FRAME_WRITE_MIDDLE = 0x07,
 	FRAME_WRITE_LAST = 0x08,
 	FRAME_WRITE_ONLY = 0x0A,
-	FRAME_CNP = 0x81,
+	FRAME_CNP = 0x81, /* annex A17.9.3 */
 };
 
 /* One side's view of a connection: what all its frames have in common. */
@@ -53,6 +53,7 @@ struct frame_path {
 	uint8_t source_ip[16], destination_ip[16];
 	uint16_t source_port; /* entropy for the fabric's hashes */
 	uint32_t queue_pair;  /* of the receiver, 24 bits */
+	bool becn;            /* backward congestion notification: set in CNPs */
 };
 
 /* A path's headers, written once. */

@@ -18,6 +18,9 @@
 
 #define RECEIVE_BURST 32
 
+/* ECN field: congestion experienced (RFC 3168 section 5). */
+#define TOS_CE 3
+
 /* --- flows that have more to send --- */
 
 static inline bool flow_before(const struct flow *a, const struct flow *b)
@@ -92,13 +95,15 @@ static inline struct flow *due_first(const struct host *host, uint32_t mask)
 /* An xon is a pause that is over at once: host_resume() follows in the same run. */
 static void host_obey(struct host *host, const struct pfc_frame *frame, uint64_t now_ps)
 {
-	host->paused |= frame->enabled;
 	for (uint32_t rest = frame->enabled; rest != 0; rest &= rest - 1) {
 		uint32_t p = (uint32_t)__builtin_ctz(rest);
 
+		if ((host->paused >> p & 1) == 0)
+			host->pause_since_ps[p] = now_ps;
 		host->pause_until_ps[p] =
 			now_ps + pfc_quanta_ps(frame->quanta[p], host->tx->rate.rate_bps);
 	}
+	host->paused |= frame->enabled;
 }
 
 /* Let go what is over. @return when the next pause ends */
@@ -109,12 +114,23 @@ static uint64_t host_resume(struct host *host, uint64_t now_ps)
 	for (uint32_t rest = host->paused; rest != 0; rest &= rest - 1) {
 		uint32_t p = (uint32_t)__builtin_ctz(rest);
 
-		if (time_after(host->pause_until_ps[p], now_ps))
+		if (time_after(host->pause_until_ps[p], now_ps)) {
 			due_ps = time_min(due_ps, host->pause_until_ps[p]);
-		else
+		} else {
 			host->paused &= (uint8_t) ~(1u << p);
+			host->paused_ps[p] += now_ps - host->pause_since_ps[p];
+		}
 	}
 	return due_ps;
+}
+
+uint64_t host_paused_ps(const struct host *host, uint32_t priority)
+{
+	uint64_t paused_ps = host->paused_ps[priority];
+
+	if ((host->paused >> priority & 1) != 0)
+		paused_ps += host->node.engine->now_ps - host->pause_since_ps[priority];
+	return paused_ps;
 }
 
 /* Pause the leaf, or let it go: the wire is free. @return true: a frame was sent */
@@ -207,28 +223,43 @@ static void flow_packet(struct flow *flow, struct rte_mbuf *packet, uint64_t sta
 
 static inline bool flow_over(const struct flow *flow)
 {
+	uint64_t due_ps = flow->reacts ? flow->send_ps : flow->due_ps;
+
 	return flow->bytes_left == 0 ||
-	       (flow->params.stops && !time_after(flow->params.stop_ps, flow->due_ps));
+	       (flow->params.stops && !time_after(flow->params.stop_ps, due_ps));
+}
+
+/* A frame was sent: the flow's next one. */
+static inline void flow_space(struct flow *flow, uint32_t bytes, uint64_t now_ps)
+{
+	if (flow->reacts) {
+		flow_pace(flow, bytes, now_ps);
+		return;
+	}
+	flow->due_ps += wire_rate_time_ps(&flow->pace, bytes + flow->params.overhead_bytes);
+	if (time_after(now_ps, flow->due_ps))
+		flow->due_ps = now_ps;
 }
 
 /* Put the packet of the flow that has been due longest on the wire. */
 static __rte_noinline void host_send(struct host *host, struct flow *flow, uint64_t now_ps)
 {
 	struct host_due *due = &host->due[flow->params.priority];
-	struct rte_mbuf *packet = traffic_alloc(host->traffic, host->params.pool);
+	struct rte_mbuf *packet;
 
+	if (flow->reacts && time_after(flow->send_ps, now_ps)) {
+		flow_wait(flow, now_ps);
+		due_down(due, 0, flow);
+		return;
+	}
+	packet = traffic_alloc(host->traffic, host->params.pool);
 	if (unlikely(packet == NULL)) {
 		host->traffic->pool_empty++;
-		flow->due_ps = now_ps + POOL_RETRY_PS;
+		flow->due_ps = flow->send_ps = now_ps + POOL_RETRY_PS;
 	} else {
-		uint32_t bytes;
-
 		/* Stamps count from the start: frames don't depend on where the clock stands. */
 		flow_packet(flow, packet, now_ps - host->node.engine->start_ps);
-		bytes = packet_length(packet) + flow->params.overhead_bytes;
-		flow->due_ps += wire_rate_time_ps(&flow->pace, bytes);
-		if (time_after(now_ps, flow->due_ps))
-			flow->due_ps = now_ps;
+		flow_space(flow, packet_length(packet), now_ps);
 		wire_send(host->tx, packet);
 		host->sent_packets++;
 	}
@@ -238,7 +269,40 @@ static __rte_noinline void host_send(struct host *host, struct flow *flow, uint6
 		due_down(due, 0, flow);
 }
 
+/* Put a CNP on the wire if one waits and may go. @return when the notifier wants to be looked at */
+static __rte_noinline uint64_t host_notify(struct host *host, uint64_t now_ps)
+{
+	struct notifier *notifier = &host->notifier;
+	uint64_t due_ps = notifier_advance(notifier, now_ps);
+	struct rte_mbuf *packet;
+
+	/* A pause's end is a run of its own. */
+	if (!notifier_asked(notifier) || (host->paused >> notifier->priority & 1) != 0)
+		return due_ps;
+	if (wire_free(host->tx)) {
+		packet = traffic_alloc(host->traffic, host->params.pool);
+		if (unlikely(packet == NULL)) {
+			host->traffic->pool_empty++;
+			return time_min(due_ps, now_ps + POOL_RETRY_PS);
+		}
+		notifier_build(notifier, packet);
+		wire_send(host->tx, packet);
+		host->sent_packets++;
+		host->cnps_sent++;
+	}
+	return notifier_asked(notifier) ? time_min(due_ps, host->tx->free_ps) : due_ps;
+}
+
 /* --- receiving --- */
+
+static __rte_noinline void flow_marked(struct host *host, struct flow *flow, uint64_t now_ps)
+{
+	flow->marked_packets++;
+	if (flow->notification == NULL)
+		return;
+	host->notifies = true;
+	notification_marked(&host->notifier, flow->notification, now_ps);
+}
 
 static void flow_receive(struct host *host, struct flow *flow, const struct frame_view *view,
 			 uint64_t now_ps)
@@ -253,6 +317,8 @@ static void flow_receive(struct host *host, struct flow *flow, const struct fram
 		flow->out_of_order++;
 	flow->received_packets++;
 	flow->received_bytes += view->payload_bytes;
+	if ((view->tos & TOS_CE) == TOS_CE)
+		flow_marked(host, flow, now_ps);
 	if (view->stamped) {
 		uint64_t latency_ps = now_ps - host->node.engine->start_ps - view->stamp_ps;
 
@@ -269,12 +335,37 @@ static void flow_receive(struct host *host, struct flow *flow, const struct fram
 	}
 }
 
+/* @return false: it is no CNP for a flow of ours */
+static bool host_take_cnp(struct host *host, struct rte_mbuf *packet, uint64_t now_ps)
+{
+	struct traffic *traffic = host->traffic;
+	struct frame_view view;
+	struct flow *flow;
+	uint32_t id;
+
+	if (!frame_read(packet, &view) || view.opcode != FRAME_CNP)
+		return false;
+	id = view.queue_pair - FLOW_QUEUE_PAIR;
+	if (id >= traffic->flow_count)
+		return false;
+	flow = &traffic->flows[id];
+	if (flow->params.source != host || !flow->reacts)
+		return false;
+	flow->cnps++;
+	flow->cc->ops->cnp(flow->cc, now_ps);
+	return true;
+}
+
 /* Kept apart, it costs the usual packet no registers. */
 static __rte_noinline void host_other(struct host *host, struct rte_mbuf *packet, uint64_t now_ps)
 {
 	const uint8_t *data = packet_data(packet);
 	struct pfc_frame frame;
 
+	if (host_take_cnp(host, packet, now_ps)) {
+		traffic_release(host->traffic, packet);
+		return;
+	}
 	if (packet->data_len >= 14 &&
 	    load_u16(data + 12) == rte_cpu_to_be_16(ETHERTYPE_MAC_CONTROL) &&
 	    pfc_frame_read(data, packet->data_len, &frame) == PFC_FRAME_PRIORITY) {
@@ -345,6 +436,8 @@ static uint64_t host_run(struct node *node, uint64_t now_ps)
 		host_receive(host, now_ps);
 	if (unlikely(host->paused != 0))
 		resume_ps = host_resume(host, now_ps);
+	if (host->notifies)
+		resume_ps = time_min(resume_ps, host_notify(host, now_ps));
 	if (unlikely(host->odd)) {
 		resume_ps = time_min(resume_ps, host_misbehave(host, now_ps));
 		if (host->down)
@@ -376,6 +469,8 @@ void host_init(struct host *host, struct engine *engine, const struct host_param
 	memset(host, 0, sizeof(*host));
 	host->params = *params;
 	host->traffic = traffic;
+	host->notifier.interval_ps = params->cnp_interval_ps;
+	host->notifier.priority = params->cnp_priority;
 	engine_add(engine, &host->node, &host_ops);
 }
 

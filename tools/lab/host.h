@@ -7,6 +7,10 @@
  * flow control (802.1Qbb): from the time a pause has arrived, flows of its priorities begin no packet
  * until its quanta are over or another frame changes that.
  *
+ * Flows with congestion control (cc/cc.h) are paced by their controllers. What comes with a mark (CE) leads to
+ * congestion notification packets (notification.h), which leave ahead of all flows; those that come are
+ * told to the flow's controller.
+ *
  * It can be told to misbehave: to pause its leaf for a while (host_storm()), and to have no link.
  *
  * Thread: the lab's.
@@ -22,6 +26,7 @@
 #include "tools/lab/flow.h"
 #include "tools/lab/histogram.h"
 #include "tools/lab/link.h"
+#include "tools/lab/notification.h"
 
 struct rte_mbuf;
 struct rte_mempool;
@@ -53,6 +58,8 @@ struct host_params {
 	uint8_t gateway_mac[6];
 	uint8_t ip[4];
 	uint8_t prefix_length; /* addresses that are reached without the gateway */
+	uint64_t cnp_interval_ps;
+	uint8_t cnp_priority;
 };
 
 /* Binary heap of the flows of one priority that have more to send, by (due_ps, id). */
@@ -77,12 +84,17 @@ struct host {
 	bool odd;       /* it was told to misbehave */
 	uint8_t ready;  /* bit p: due[p] isn't empty */
 	uint8_t paused; /* bit p: the leaf has paused priority p */
+	bool notifies;  /* a mark has come: its notifier counts */
 	struct host_due due[PRIORITY_COUNT];
 	struct traffic *traffic;
 	uint64_t sent_packets;
 	uint64_t received_packets;
 	uint64_t stray_packets; /* of those, not for a flow of ours */
 	uint64_t pause_until_ps[PRIORITY_COUNT];
+	uint64_t pause_since_ps[PRIORITY_COUNT]; /* valid while paused */
+	uint64_t paused_ps[PRIORITY_COUNT];      /* sum of the pauses that are over */
+	uint64_t cnps_sent;
+	struct notifier notifier;
 	bool down; /* no link: sends nothing */
 	struct host_storm storm;
 	struct host_params params;
@@ -107,6 +119,9 @@ void host_storm(struct host *host, uint8_t priorities, uint64_t until_ps);
 
 /** The link is gone, or there again; pauses before that are forgotten. */
 void host_link(struct host *host, bool up);
+
+/** How long a priority has been paused until now, ps. */
+uint64_t host_paused_ps(const struct host *host, uint32_t priority);
 
 /** MAC and IP addresses of frames from a host to another. */
 void host_path(const struct host *from, const struct host *to, struct frame_path *path);

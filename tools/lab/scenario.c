@@ -206,6 +206,7 @@ static int check(struct scenario *scenario, struct schema_document *document, co
 				    &scenario->config) != 0)
 		result = -EINVAL;
 	complete_rdma_mtu(scenario);
+	scenario_complete_hosts(&scenario->hosts);
 	if (config_buffer_complete(document, schema_at(document, "leaf"), &scenario->config) != 0)
 		result = -EINVAL;
 	if (scenario_build_topology(scenario, document) != 0 || result != 0)

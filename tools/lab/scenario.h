@@ -17,6 +17,7 @@
 
 #include "config/config.h"
 #include "config/schema.h"
+#include "tools/lab/cc/cc.h"
 #include "tools/lab/topology.h"
 
 enum scenario_fabric_kind { SCENARIO_LEAF_SPINE = 1, SCENARIO_EXPLICIT };
@@ -68,8 +69,20 @@ struct scenario_traffic {
 	uint32_t payload_bytes; /* 0: hosts.mtu */
 };
 
+/* As written; scenario_hosts.cc has what counts. */
+struct scenario_dcqcn {
+	enum dcqcn_preset preset;
+	struct schema_ratio g, initial_alpha;
+	struct dcqcn_params values; /* 0: not given, but for these */
+	bool cut_window_given, cnp_interval_given, byte_counter_given, clamp_given;
+};
+
 struct scenario_hosts {
 	uint32_t mtu_bytes; /* RDMA MTU: payload of a packet at most */
+	struct cc_params cc;
+	struct scenario_dcqcn dcqcn;
+	uint8_t cnp_dscp;
+	uint8_t cnp_priority; /* of its class */
 };
 
 /* Where something was written: a file, or an option of the command line with mark 0. */
@@ -137,6 +150,10 @@ void scenario_free(struct scenario *scenario);
 
 /* --- between the files of this module --- */
 
+extern const struct schema_table scenario_hosts_table;
+
+/** Fill in what follows from what was given. */
+void scenario_complete_hosts(struct scenario_hosts *hosts);
 /** Build the graph. */
 int scenario_build_topology(struct scenario *scenario, struct schema_document *document);
 /** Resolve traffic to flows. */

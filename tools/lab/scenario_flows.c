@@ -288,6 +288,8 @@ int scenario_build_flows(struct scenario *scenario, struct schema_document *docu
 	struct config_errors *errors = schema_errors(document);
 	uint32_t before = errors->count + errors->dropped;
 
+	scenario->hosts.cnp_priority =
+		class_of_dscp(&scenario->config, scenario->hosts.cnp_dscp)->priority;
 	for (uint32_t i = 0; i < scenario->traffic_count; i++) {
 		const struct scenario_traffic *traffic = &scenario->traffic[i];
 		struct element element = {

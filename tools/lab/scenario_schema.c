@@ -2,7 +2,6 @@
 #include "tools/lab/scenario.h"
 
 #include "config/schema_leaf.h"
-#include "tools/lab/frame.h"
 
 /* Times must be comparable across the wrap of the clock: less than a day. */
 #define DURATION_PS_MAX (3600 * PS_PER_S)
@@ -163,15 +162,6 @@ static const struct schema_table leaf_table = {
 	.help = "All switches of the fabric, keys as in leaf.yaml.",
 };
 
-static const struct schema_row hosts_rows[] = {
-	{"mtu", SCHEMA_SIZE, SCHEMA_FIELD(struct scenario_hosts, mtu_bytes), .min = 64,
-	 .max = MTU_BYTES_MAX - FRAME_MTU_EXTRA_BYTES, .fallback = "4096",
-	 .help = "RDMA MTU: payload of a packet at most. The ports' MTU is 104 bytes more."},
-	{0},
-};
-
-static const struct schema_table hosts_table = {"hosts", hosts_rows, .help = "All hosts."};
-
 /* Keys that flow, incast and permutation share. */
 #define TRAFFIC_ROWS                                                                                     \
 	{"name", SCHEMA_NAME, SCHEMA_FIELD(struct scenario_traffic, name),                               \
@@ -319,7 +309,7 @@ static const struct schema_row scenario_rows[] = {
 	 .flags = SCHEMA_REQUIRED, .help = "What there is and how it is connected."},
 	{"leaf", SCHEMA_MAP, SCHEMA_FIELD(struct scenario, config), .table = &leaf_table,
 	 .help = "All switches."},
-	{"hosts", SCHEMA_MAP, SCHEMA_FIELD(struct scenario, hosts), .table = &hosts_table,
+	{"hosts", SCHEMA_MAP, SCHEMA_FIELD(struct scenario, hosts), .table = &scenario_hosts_table,
 	 .help = "All hosts."},
 	{"traffic", SCHEMA_MAP, SCHEMA_LIST(struct scenario, traffic, traffic_count),
 	 .table = &traffic_table, .length_max = TRAFFIC_MAX, .fallback_help = "none",
