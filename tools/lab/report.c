@@ -110,10 +110,17 @@ static void print_queues(json_t *result, FILE *out)
 
 static void print_drops(json_t *result, FILE *out)
 {
+	json_t *ecn = json_object_get(result, "ecn"), *pfc = json_object_get(result, "pfc");
 	json_t *value;
 	const char *reason;
+	char time[32];
 
 	fprintf(out, "\nlossless drops: %" PRId64 "\n", integer(result, "lossless_drops"));
+	fprintf(out, "marked: %" PRId64 " packets, %" PRId64 " CNPs\n", integer(ecn, "marked"),
+		integer(ecn, "cnps"));
+	fprintf(out, "pauses: %" PRId64 ", %s in all, hosts %.3f%% of their time\n",
+		integer(pfc, "pauses"), time_text(integer(pfc, "pause_ns"), time, sizeof(time)),
+		100 * real(pfc, "pause_share"));
 	json_object_foreach(json_object_get(result, "drops"), reason, value)
 	{
 		if (json_integer_value(value) != 0)

@@ -78,6 +78,8 @@ static json_t *flow_result(const struct simulation *simulation, const struct flo
 	set_integer(object, "sent_bytes", flow->sent_bytes);
 	set_integer(object, "received_bytes", flow->received_bytes);
 	set_integer(object, "out_of_order", flow->out_of_order);
+	set_integer(object, "marked", flow->marked_packets);
+	set_integer(object, "cnps", flow->cnps);
 	set_integer(object, "latency_max_ns", flow->latency_max_ps / PS_PER_NS);
 	set_integer(object, "start_ns", from->start_ps / PS_PER_NS);
 	if (flow->params.bytes == 0)
@@ -174,14 +176,143 @@ static void drops_result(const struct simulation *simulation, json_t *result)
 	json_object_set_new(result, "drops", drops);
 }
 
+/* What the sampler has seen of a wire's queues. */
+static void depth_result(const struct sampler *sampler, uint32_t wire, json_t *object)
+{
+	const uint32_t *depth_bytes = &sampler->depth_bytes[wire * sampler->samples];
+	uint64_t *sorted = allocate(sampler->taken * sizeof(*sorted));
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < sampler->taken; i++) {
+		sorted[i] = depth_bytes[i];
+		sum += depth_bytes[i];
+	}
+	qsort(sorted, sampler->taken, sizeof(*sorted), compare);
+	set_integer(object, "queue_mean_bytes", sampler->taken == 0 ? 0 : sum / sampler->taken);
+	set_integer(object, "queue_p99_bytes", percentile(sorted, sampler->taken, 990000));
+	free(sorted);
+}
+
+/* Marks, pauses and storms, over all switches. */
+struct congestion {
+	uint64_t marked, unmarked;
+	uint64_t xoff_frames, pauses, paused_ps, storms;
+};
+
+static void add_port(struct congestion *congestion, const struct leaf *leaf, uint16_t port,
+		     uint64_t now_ps)
+{
+	for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
+		struct queue_totals queue;
+		struct pfc_totals pfc;
+
+		leaf_queue_totals(leaf, port, p, &queue);
+		leaf_pfc_totals(leaf, port, p, now_ps, &pfc);
+		congestion->marked += queue.ecn_marked;
+		congestion->unmarked += queue.ecn_unmarked;
+		congestion->xoff_frames += pfc.tx_xoff;
+		congestion->pauses += pfc.tx_pauses;
+		congestion->paused_ps += pfc.tx_paused_ps;
+		congestion->storms += pfc.storms;
+	}
+}
+
+/* How long the sender of a wire was paused: in its most paused priority. */
+static uint64_t wire_paused_ps(const struct simulation *simulation, uint32_t wire)
+{
+	const struct fabric *fabric = simulation->fabric;
+	const struct topology *topology = simulation->scenario->topology;
+	const struct topology_link *link = &topology->links[wire / 2];
+	const struct topology_node *from = &topology->nodes[link->node[wire % 2]];
+	uint64_t most_ps = 0;
+
+	for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
+		uint64_t paused_ps;
+
+		if (from->host) {
+			paused_ps = host_paused_ps(&fabric->hosts[from->index], p);
+		} else {
+			struct pfc_totals pfc;
+
+			leaf_pfc_totals(fabric->switches[from->index]->leaf,
+					(uint16_t)link->port[wire % 2], p, fabric->engine->now_ps,
+					&pfc);
+			paused_ps = pfc.rx_paused_ps;
+		}
+		if (paused_ps > most_ps)
+			most_ps = paused_ps;
+	}
+	return most_ps;
+}
+
+static uint64_t elapsed_ps(const struct simulation *simulation)
+{
+	const struct engine *engine = simulation->fabric->engine;
+
+	return engine->now_ps - engine->start_ps;
+}
+
+static bool sent_data(const struct host *host)
+{
+	return host->sent_packets != host->cnps_sent;
+}
+
+/* Shares of the time that links were paused: those that hosts send on, and those between switches. */
+static void pause_shares(const struct simulation *simulation, json_t *pfc)
+{
+	const struct topology *topology = simulation->scenario->topology;
+	uint64_t host_ps = 0, hosts = 0, fabric_ps = 0, fabric = 0;
+
+	for (uint32_t i = 0; i < 2 * topology->link_count; i++) {
+		const struct topology_link *link = &topology->links[i / 2];
+		const struct topology_node *from = &topology->nodes[link->node[i % 2]];
+
+		if (from->host && sent_data(&simulation->fabric->hosts[from->index])) {
+			host_ps += wire_paused_ps(simulation, i);
+			hosts++;
+		} else if (link->transit != TOPOLOGY_NONE) {
+			fabric_ps += wire_paused_ps(simulation, i);
+			fabric++;
+		}
+	}
+	set_ratio(pfc, "pause_share", host_ps, hosts * elapsed_ps(simulation));
+	set_ratio(pfc, "fabric_pause_share", fabric_ps, fabric * elapsed_ps(simulation));
+}
+
+static void congestion_result(const struct simulation *simulation, json_t *result)
+{
+	const struct fabric *fabric = simulation->fabric;
+	const struct topology *topology = simulation->scenario->topology;
+	json_t *ecn = json_object(), *pfc = json_object(), *watchdog = json_object();
+	struct congestion congestion = {0};
+	uint64_t cnps = 0;
+
+	for (uint32_t i = 0; i < topology->switch_count; i++)
+		for (uint16_t port = 0; port < fabric->switches[i]->port_count; port++)
+			add_port(&congestion, fabric->switches[i]->leaf, port,
+				 fabric->engine->now_ps);
+	for (uint32_t i = 0; i < topology->host_count; i++)
+		cnps += fabric->hosts[i].cnps_sent;
+	set_integer(ecn, "marked", congestion.marked);
+	set_integer(ecn, "not_capable", congestion.unmarked);
+	set_integer(ecn, "cnps", cnps);
+	json_object_set_new(result, "ecn", ecn);
+	set_integer(pfc, "xoff_sent", congestion.xoff_frames);
+	set_integer(pfc, "pauses", congestion.pauses);
+	set_integer(pfc, "pause_ns", congestion.paused_ps / PS_PER_NS);
+	pause_shares(simulation, pfc);
+	json_object_set_new(result, "pfc", pfc);
+	set_integer(watchdog, "detected", congestion.storms);
+	json_object_set_new(result, "watchdog", watchdog);
+}
+
 static json_t *link_result(const struct simulation *simulation, uint32_t wire)
 {
 	const struct fabric *fabric = simulation->fabric;
 	const struct topology *topology = simulation->scenario->topology;
 	const struct topology_link *link = &topology->links[wire / 2];
 	const struct topology_node *from = &topology->nodes[link->node[wire % 2]];
-	uint64_t samples = simulation->sampler.taken;
-	uint64_t max_bytes = 0;
+	uint64_t max_bytes = 0, marked = 0;
 	json_t *object = json_object();
 
 	for (uint8_t p = 0; p < PRIORITY_COUNT && !from->host; p++) {
@@ -191,16 +322,18 @@ static json_t *link_result(const struct simulation *simulation, uint32_t wire)
 				  (uint16_t)link->port[wire % 2], p, &queue);
 		if (queue.depth_bytes_max > max_bytes)
 			max_bytes = queue.depth_bytes_max;
+		marked += queue.ecn_marked;
 	}
 	json_object_set_new(object, "name", json_string(link->name));
 	json_object_set_new(object, "direction", json_string(fabric->wires[wire].name));
 	set_integer(object, "packets", fabric->wires[wire].sent_frames);
 	set_integer(object, "bytes", fabric->wires[wire].sent_bytes);
 	set_ratio(object, "utilisation", wire_busy_ps(&fabric->wires[wire]),
-		  fabric->engine->now_ps - fabric->engine->start_ps);
+		  elapsed_ps(simulation));
+	set_ratio(object, "paused_share", wire_paused_ps(simulation, wire), elapsed_ps(simulation));
+	set_integer(object, "marked", marked);
 	set_integer(object, "queue_max_bytes", max_bytes);
-	set_integer(object, "queue_mean_bytes",
-		    samples == 0 ? 0 : simulation->sampler.depth_bytes[wire] / samples);
+	depth_result(&simulation->sampler, wire, object);
 	return object;
 }
 
@@ -224,6 +357,7 @@ json_t *simulation_result(const struct simulation *simulation)
 	json_object_set_new(result, "wall_seconds", json_real((double)simulation->wall_ns / 1e9));
 	json_object_set_new(result, "cpu_seconds", json_real((double)simulation->cpu_ns / 1e9));
 	drops_result(simulation, result);
+	congestion_result(simulation, result);
 	for (size_t i = 0; i < PERCENTILES; i++)
 		set_integer(latency, percentiles[i].key,
 			    histogram_percentile(&fabric->traffic.latency, percentiles[i].ppm));

@@ -40,6 +40,7 @@ static void sampler_sample(struct sampler *sampler)
 	for (uint32_t i = 0; i < 2 * topology->link_count; i++) {
 		const struct topology_link *link = &topology->links[i / 2];
 		const struct topology_node *from = &topology->nodes[link->node[i % 2]];
+		uint64_t depth_bytes = 0;
 		const struct leaf *leaf;
 
 		/* What waits while the wire is free waits for a shaper. */
@@ -51,8 +52,10 @@ static void sampler_sample(struct sampler *sampler)
 
 			leaf_queue_totals(leaf, (uint16_t)link->port[i % 2],
 					  (uint8_t)__builtin_ctz(rest), &queue);
-			sampler->depth_bytes[i] += queue.depth_bytes;
+			depth_bytes += queue.depth_bytes;
 		}
+		sampler->depth_bytes[i * sampler->samples + sampler->taken] =
+			depth_bytes < UINT32_MAX ? (uint32_t)depth_bytes : UINT32_MAX;
 	}
 	sampler->taken++;
 }
@@ -93,11 +96,11 @@ struct simulation *simulation_create(const struct scenario *scenario, struct rte
 	}
 	sampler->fabric = simulation->fabric;
 	sampler->seed = scenario->seed;
-	sampler->depth_bytes =
-		allocate(2 * (size_t)scenario->topology->link_count * sizeof(uint64_t));
 	sampler->samples = scenario->duration_ps / SIMULATION_SAMPLE_PS;
 	if (sampler->samples > SIMULATION_SAMPLES_MAX)
 		sampler->samples = SIMULATION_SAMPLES_MAX;
+	sampler->depth_bytes = allocate(2 * (size_t)scenario->topology->link_count *
+					sampler->samples * sizeof(uint32_t));
 	if (sampler->samples != 0)
 		sampler->part_ps = scenario->duration_ps / sampler->samples;
 	for (uint32_t i = 0; i < scenario->flow_count; i++)

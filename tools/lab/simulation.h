@@ -31,7 +31,7 @@ struct sampler {
 	uint64_t part_ps;
 	uint64_t samples; /* in all */
 	uint64_t taken;
-	uint64_t *depth_bytes; /* sum over samples, by wire */
+	uint32_t *depth_bytes; /* [wire][samples] */
 };
 
 struct simulation {
