@@ -2,10 +2,10 @@
 /*
  * stand - one real leaf between blasters, which stop for nothing but pauses and have no mercy.
  *
- * Blaster i is the peer of port i: routed ports, 10.0.i.1 and the blaster's 10.0.i.2. It sends the streams
- * that start at it at line rate or paced, obeys pauses just when `response_ps` after their arrival (the frame
- * it has begun goes on), sends pauses of its own, and checks what it gets: order, loss, and that nothing
- * began to leave the leaf while a pause was in force there.
+ * Blaster i is the peer of port i: routed ports, 10.0.i.1 and the blaster's 10.0.i.2. It sends the
+ * streams that start at it at line rate or paced, obeys pauses just when `response_ps` after their
+ * arrival (the frame it has begun goes on), sends pauses of its own, and checks what it gets:
+ * order, loss, and that nothing began to leave the leaf while a pause was in force there.
  *
  * What a stream sends has random sizes of two: small and large.
  */
@@ -121,8 +121,8 @@ void stand_free(struct stand *stand);
 int stand_reload(struct stand *stand, const struct stand_params *params);
 
 /**
- * Take the link of a port down or up, by a reload as control does; what is on the wire still arrives. A
- * storm that goes on says so for the first time a quarter of a pause after that.
+ * Take the link of a port down or up, by a reload as control does; what is on the wire still
+ * arrives. A storm that goes on says so for the first time a quarter of a pause after that.
  */
 void stand_link(struct stand *stand, uint16_t port, bool up);
 
@@ -140,8 +140,8 @@ void stand_run_for(struct stand *stand, uint64_t time_ps);
 uint64_t stand_now_ps(const struct stand *stand);
 
 /**
- * A peer pauses priorities without a break from now until a time from the start, and lets them go then
- * (xon) or just falls silent.
+ * A peer pauses priorities without a break from now until a time from the start, and lets them go
+ * then (xon) or just falls silent.
  */
 void stand_storm(struct stand *stand, uint16_t port, uint8_t priorities, uint64_t until_ps,
 		 bool ends_with_xon);

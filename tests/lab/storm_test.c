@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pause storms and the watchdog, on exact wires. Identifiers such as WD-DROP name the case of a switch
- * tester's catalogue that a test covers.
+ * Pause storms and the watchdog, on exact wires. Identifiers such as WD-DROP name the case of a
+ * switch tester's catalogue that a test covers.
  *
- * Ports run at 1G, where 200 ms are few frames. A pause lasts 33.6 ms there; storms repeat it at half
- * of that.
+ * Ports run at 1G, where 200 ms are few frames. A pause lasts 33.6 ms there; storms repeat it at
+ * half of that.
  */
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -443,7 +443,8 @@ Test(storm, WD_TOGGLE_a_port_that_comes_up_is_operational_until_the_storm_is_see
 /* --- what a storm does to the others --- */
 
 /*
- * Two senders, each with something for the storming host and something for another, in the same class.
+ * Two senders, each with something for the storming host and something for another, in the same
+ * class.
  * @return whether the watchdog had to act
  */
 static void check_recovery(const char *rest, bool acts)
