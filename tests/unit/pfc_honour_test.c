@@ -276,6 +276,52 @@ LEAF_TEST(pfc_honour, HON_RESP_TIME_only_the_frame_that_was_handed_over_leaves)
 	cr_assert_eq(sent_until(f.now_ps + 100 * FRAME_PS, &priorities), 38);
 }
 
+/*
+ * What the device has when the pause comes still leaves: at most the run-ahead, and the frame that
+ * reaches over it. Without run-ahead that is within 802.3's limit (31B.3.7, and the frame in flight).
+ */
+Test(pfc_honour, HON_RESP_TIME_what_leaves_after_a_pause_is_bounded_by_the_run_ahead)
+{
+	static const struct {
+		uint64_t gbps;
+		uint32_t limit_quanta;
+	} speeds[] = {{10, 67}, {25, 80}, {40, 118}, {50, 147}, {100, 394}, {200, 453}, {400, 905}};
+	static const uint64_t run_aheads_ps[] = {0, PS_PER_US, 5 * PS_PER_US};
+
+	fixture_start_eal();
+	for (uint32_t i = 0; i < 7 * 3; i++) {
+		const uint64_t rate_bps = speeds[i / 3].gbps * GBPS;
+		const uint64_t frame_ps =
+			(FRAME_BYTES + WIRE_OVERHEAD_BYTES) * 8 * PS_PER_S / rate_bps;
+		const uint64_t run_ahead_ps = run_aheads_ps[i % 3];
+		struct snapshot *snapshot;
+		uint64_t begin_ps, left_ps;
+		uint32_t count;
+		uint8_t priorities;
+
+		open_rate(rate_bps);
+		snapshot = snapshot_copy(f.snapshot);
+		snapshot_port_rate(snapshot, SINK, rate_bps, run_ahead_ps, 0);
+		fixture_publish(&f, snapshot);
+		begin_ps = f.now_ps;
+		for (uint32_t k = 0; k < 700; k++)
+			pause_send(&f, SENDER, 3, FRAME_BYTES);
+		count = sent_until(begin_ps + 6 * PS_PER_US, &priorities);
+		pause_receive(&f, SINK, 3, 65535);
+		cr_assert_eq(sent_until(f.now_ps + 10 * PS_PER_US, &priorities), 0);
+		/* The wire was busy since the beginning, and is until it has sent them all. */
+		left_ps = count * frame_ps - 6 * PS_PER_US;
+		cr_assert_leq(left_ps, run_ahead_ps + frame_ps, "%" PRIu64 "G", speeds[i / 3].gbps);
+		cr_assert_geq(left_ps, run_ahead_ps / 2, "the bound is tight");
+		if (run_ahead_ps == 0)
+			cr_assert_leq(left_ps,
+				      speeds[i / 3].limit_quanta * QUANTUM_PS(rate_bps) + frame_ps);
+		pause_receive(&f, SINK, 3, 0);
+		fixture_settle(&f);
+		finish();
+	}
+}
+
 LEAF_TEST(pfc_honour, MAL_PFC_SHORT_frames_cut_anywhere_are_counted_and_stop_nothing)
 {
 	struct pause pause = {.enabled = 0xff};
