@@ -84,11 +84,14 @@ static void add_host(struct draw *draw, const char *format, uint32_t a, uint32_t
 static void say_leaf_spine(struct draw *draw)
 {
 	uint32_t leaves = 2 + below(draw, 2), hosts = 2 + below(draw, 3);
+	uint32_t spines = 1 + below(draw, 2);
+	const char *host_speed = speed(draw), *uplink_speed = speed(draw);
+	const char *host_cable = cable(draw), *uplink_cable = cable(draw);
 
 	say(draw,
 	    "fabric: {leaf_spine: {leaves: %u, spines: %u, hosts_per_leaf: %u, host_speed: %s, "
 	    "uplink_speed: %s, host_cable: %s, uplink_cable: %s}}\n",
-	    leaves, 1 + below(draw, 2), hosts, speed(draw), speed(draw), cable(draw), cable(draw));
+	    leaves, spines, hosts, host_speed, uplink_speed, host_cable, uplink_cable);
 	for (uint32_t leaf = 1; leaf <= leaves; leaf++)
 		for (uint32_t host = 1; host <= hosts; host++)
 			add_host(draw, "leaf%u.h%u", leaf, host);
@@ -109,13 +112,17 @@ static void say_chain(struct draw *draw, uint32_t switches, uint32_t hosts)
 		say(draw, ", %s", draw->host[i]);
 	say(draw, "], links: [\n");
 	for (uint32_t s = 2; s <= switches; s++) {
-		say(draw, "%s  {ends: [s%u, s%u], speed: %s, cable: %s}", separator, s - 1, s,
-		    speed(draw), cable(draw));
+		const char *fast = speed(draw);
+
+		say(draw, "%s  {ends: [s%u, s%u], speed: %s, cable: %s}", separator, s - 1, s, fast,
+		    cable(draw));
 		separator = ",\n";
 	}
 	for (uint32_t i = 0; i < draw->host_count; i++) {
+		const char *fast = speed(draw);
+
 		say(draw, "%s  {ends: [%s, s%u], speed: %s, cable: %s}", separator, draw->host[i],
-		    1 + i / hosts, speed(draw), cable(draw));
+		    1 + i / hosts, fast, cable(draw));
 		separator = ",\n";
 	}
 	say(draw, "]}}\n");
@@ -123,13 +130,16 @@ static void say_chain(struct draw *draw, uint32_t switches, uint32_t hosts)
 
 static void say_fabric(struct draw *draw)
 {
+	uint32_t switches;
+
 	draw->shape = (enum shape)below(draw, SHAPES);
 	switch (draw->shape) {
 	case STAR:
 		say_chain(draw, 1, 3 + below(draw, 6));
 		break;
 	case CHAIN:
-		say_chain(draw, 2 + below(draw, 2), 2 + below(draw, 2));
+		switches = 2 + below(draw, 2);
+		say_chain(draw, switches, 2 + below(draw, 2));
 		break;
 	default:
 		say_leaf_spine(draw);
@@ -161,8 +171,9 @@ static void say_leaf(struct draw *draw)
 	say(draw, "  buffer: {alpha: {");
 	for (uint32_t i = 0; i < draw->lossless_count; i++)
 		say(draw, "c%u: %s, ", draw->lossless[i], alphas[below(draw, 7)]);
-	say(draw, "best-effort: %s}, small_frames: %s, lossy_max: %u%%", alphas[below(draw, 7)],
-	    draw->small ? "100%" : "10%", 5 + below(draw, 40));
+	say(draw, "best-effort: %s}, small_frames: %s", alphas[below(draw, 7)],
+	    draw->small ? "100%" : "10%");
+	say(draw, ", lossy_max: %u%%", 5 + below(draw, 40));
 	if (below(draw, 3) == 0)
 		say(draw, ", headroom_pool: {oversubscribe: 1}");
 	say(draw, "}\n  watchdog: {action: %s}\n", below(draw, 2) != 0 ? "off" : "drop");
@@ -178,14 +189,14 @@ static uint32_t payload(struct draw *draw)
 static void say_traffic(struct draw *draw)
 {
 	uint32_t others = below(draw, 4), senders = 2 + below(draw, draw->host_count - 2);
+	uint32_t class = draw->lossless[below(draw, draw->lossless_count)];
 
 	draw->victim = below(draw, draw->host_count);
 	say(draw,
 	    "hosts: {mtu: %u}\n"
 	    "traffic:\n"
 	    "  - incast: {name: incast, senders: %u, to: %s, class: c%u, payload: %u}\n",
-	    draw->mtu, senders, draw->host[draw->victim],
-	    draw->lossless[below(draw, draw->lossless_count)], payload(draw));
+	    draw->mtu, senders, draw->host[draw->victim], class, payload(draw));
 	for (uint32_t i = 0; i < others; i++) {
 		uint32_t from = below(draw, draw->host_count);
 		uint32_t to = (from + 1 + below(draw, draw->host_count - 1)) % draw->host_count;
@@ -198,9 +209,10 @@ static void say_traffic(struct draw *draw)
 		else
 			say(draw, "best-effort}\n");
 	}
-	if (below(draw, 3) == 0)
-		say(draw, "  - permutation: {rate: 500M, payload: %u, class: c%u}\n", payload(draw),
-		    draw->lossless[below(draw, draw->lossless_count)]);
+	if (below(draw, 3) != 0)
+		return;
+	class = draw->lossless[below(draw, draw->lossless_count)];
+	say(draw, "  - permutation: {rate: 500M, payload: %u, class: c%u}\n", payload(draw), class);
 }
 
 /* --- memory and time --- */
