@@ -304,7 +304,7 @@ static __rte_noinline void stage(struct worker *worker, uint16_t port, struct ru
 }
 
 /* Offer what was left again, unless paused since. True when the device has taken it all. */
-static __rte_noinline bool staging_send(struct worker *worker, uint16_t port)
+static __rte_noinline bool staging_send(struct worker *worker, uint16_t port, uint64_t now_ps)
 {
 	struct egress_port *egress = &worker->leaf->egress[port];
 	struct staging *staging = &egress->staging;
@@ -329,8 +329,13 @@ static __rte_noinline bool staging_send(struct worker *worker, uint16_t port)
 		memmove(staging->packet[p], staging->packet[p] + taken,
 			(count - taken) * sizeof(struct rte_mbuf *));
 		staging->count[p] = (uint8_t)(count - taken);
-		if (taken < count)
-			return false;
+		if (taken < count) {
+			if ((egress->io->alone >> p & 1) != 0)
+				pfc_hold(worker, port, (uint8_t)p, now_ps);
+			if ((egress->paused >> p & 1) == 0)
+				return false; /* the others wait, too */
+			continue;
+		}
 		egress->staged &= (uint8_t) ~(1u << p);
 	}
 	return true;
@@ -568,7 +573,7 @@ static __rte_noinline bool run_control(struct worker *worker, uint16_t port, uin
 		return true;
 	if (!pfc_send(worker, port, now_ps, due_ps))
 		return false;
-	if (!staging_send(worker, port)) {
+	if (!staging_send(worker, port, now_ps)) {
 		*due_ps = now_ps + EGRESS_RETRY_PS;
 		return false;
 	}

@@ -185,7 +185,8 @@ static struct rte_mbuf *build(struct worker *worker, uint16_t port, uint8_t say)
 	packet->pkt_len = bytes;
 	packet->port = port;
 	packet_virtual_bytes_set(packet, 0);
-	packet_meta_set(packet, (struct packet_meta){.cost_bytes = (uint16_t)bytes});
+	packet_meta_set(packet, (struct packet_meta){.priority = PFC_FRAME_PRIORITY_NONE,
+						     .cost_bytes = (uint16_t)bytes});
 	return packet;
 }
 
@@ -230,6 +231,13 @@ bool pfc_send(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *d
 	pfc->send = 0;
 	pfc->refresh_ps = now_ps + pfc->pause_ps / 2;
 	return true;
+}
+
+void pfc_hold(struct worker *worker, uint16_t port, uint8_t priority, uint64_t now_ps)
+{
+	stop_queue(&worker->leaf->pfc[port], priority, now_ps + PFC_HOLD_PS, now_ps);
+	storm_watch(worker, port, now_ps);
+	set_paused(worker, port);
 }
 
 void pfc_release(struct worker *worker, uint16_t port, uint64_t now_ps)

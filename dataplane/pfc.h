@@ -9,6 +9,8 @@
  * Honoured: a received frame pauses our queues for its quanta, at the port's own speed, from the
  * time it was received; the last frame counts, longer, shorter or zero. Only priorities that are
  * lossless here; others are counted and ignored. What was handed to the device before still leaves.
+ * Where the device obeys instead (io/flow_control.h) the leaf sees no frames, only that frames of a
+ * priority are not taken; that counts as a pause, one each PFC_HOLD_PS.
  *
  * Neither direction's frames are data: they have counters of their own.
  *
@@ -49,6 +51,12 @@ struct worker;
 	X(rx_unknown, "frames", "MAC control frames of an opcode that we don't know")  \
 	X(rx_not_lossless, "frames", "pauses of priorities that aren't lossless here") \
 	X(tx_no_buffer, "times", "a frame had to wait for a buffer")
+
+/* A small part of the time that frames in a device's ring last. */
+#define PFC_HOLD_PS (20 * PS_PER_US)
+
+/* What MAC control frames say as their priority (packet_meta): they belong to none. */
+#define PFC_FRAME_PRIORITY_NONE PRIORITY_COUNT
 
 #define PFC_FIELD_(field, unit, help) _Atomic uint64_t field;
 struct pfc_counters {
@@ -110,6 +118,12 @@ void pfc_take(struct worker *worker, struct rte_mbuf *packet, uint64_t now_ps);
  * @return false: not yet; then *due_ps is when to come again
  */
 bool pfc_send(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *due_ps);
+
+/**
+ * A device that obeys pauses by itself (port_io.alone) takes no more frames of a priority: let it rest for
+ * PFC_HOLD_PS, as if the peer had paused it, so that other priorities go on and the watchdog sees it.
+ */
+void pfc_hold(struct worker *worker, uint16_t port, uint8_t priority, uint64_t now_ps);
 
 /** Let queues go whose pause is over. */
 void pfc_release(struct worker *worker, uint16_t port, uint64_t now_ps);

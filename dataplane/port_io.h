@@ -97,6 +97,7 @@ struct port_io {
 	uint16_t rx_queues; /* >= 1 */
 	uint32_t flags;     /* PORT_IO_* */
 	uint8_t mac[6];     /* the device's own address, source of its MAC control frames */
+	uint8_t alone; /* bit p: frames of priority p wait apart in the device, which may hold them */
 };
 
 static inline void port_io_close(struct port_io *io)
