@@ -66,8 +66,9 @@ enum config_driver {
 enum config_trust { CONFIG_TRUST_DSCP, CONFIG_TRUST_PCP, CONFIG_TRUST_NONE };
 
 enum config_pfc {
-	CONFIG_PFC_AUTO, /* software: no device does it for us yet */
+	CONFIG_PFC_AUTO, /* decided at the start by what the device offers */
 	CONFIG_PFC_SOFTWARE,
+	CONFIG_PFC_HARDWARE,    /* the device obeys pauses, the leaf sends them; vfio and vdev */
 	CONFIG_PFC_HONOUR_ONLY, /* obeys pauses, sends none */
 	CONFIG_PFC_OFF,
 };

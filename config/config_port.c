@@ -134,6 +134,18 @@ static void check_device(struct schema_document *document, struct config_port *p
 		pci_normalise(port->device);
 }
 
+/* Only a NIC's own driver can make it obey. */
+static void check_pfc(struct schema_document *document, const struct config_port *port,
+		      uint32_t index)
+{
+	if (port->pfc == CONFIG_PFC_HARDWARE && port->driver != CONFIG_DRIVER_VFIO &&
+	    port->driver != CONFIG_DRIVER_VDEV)
+		schema_fail(document, schema_at(document, "ports[%u].pfc", index),
+			    "pfc: hardware needs a NIC that DPDK drives (driver vfio or vdev); the "
+			    "device of port %s isn't one: use pfc: auto",
+			    port->name);
+}
+
 /* Against all ports before it; one complaint of each kind. */
 static void check_unique(struct schema_document *document, const struct config *config,
 			 uint32_t index)
@@ -219,6 +231,7 @@ void config_check_ports(struct schema_document *document, struct config *config)
 		struct config_port *port = &config->ports[i];
 
 		check_device(document, port, i);
+		check_pfc(document, port, i);
 		vlan_default(port);
 		all_kernel &= port->driver == CONFIG_DRIVER_KERNEL;
 		check_unique(document, config, i);

@@ -67,6 +67,10 @@ static void check_port(const struct reload *reload, uint32_t index)
 		config_fail(reload->new, reload->errors,
 			    config_mark_of(reload->new, "ports[%u].driver", index),
 			    "driver of port %s " STAYS, new->name);
+	if ((old->pfc == CONFIG_PFC_HARDWARE) != (new->pfc == CONFIG_PFC_HARDWARE))
+		config_fail(reload->new, reload->errors,
+			    config_mark_of(reload->new, "ports[%u].pfc", index),
+			    "pfc of port %s, to hardware or from it, " STAYS, new->name);
 	if (old->mtu_bytes != new->mtu_bytes)
 		config_fail(reload->new, reload->errors,
 			    config_mark_of(reload->new, "ports[%u].mtu", index),

@@ -135,8 +135,14 @@ static const struct schema_word response_words[] = {
 };
 
 static const struct schema_word pfc_words[] = {
-	{"auto", CONFIG_PFC_AUTO, "as `software`, until NICs do it for us."},
-	{"software", CONFIG_PFC_SOFTWARE, "by us: the NIC has to pass MAC control frames on."},
+	{"auto", CONFIG_PFC_AUTO,
+	 "as `hardware` where a NIC keeps MAC control frames to itself and can obey by priority, "
+	 "else as `software`; an event at the start says which, and why."},
+	{"software", CONFIG_PFC_SOFTWARE,
+	 "by the leaf: the NIC has to hand MAC control frames over."},
+	{"hardware", CONFIG_PFC_HARDWARE,
+	 "sent by the leaf, obeyed by the NIC, which must be able to (DPDK's flow control by queue); "
+	 "needs a restart."},
 	{"honour-only", CONFIG_PFC_HONOUR_ONLY, "obeys pauses and sends none."},
 	{"off", CONFIG_PFC_OFF, "neither."},
 	{0},

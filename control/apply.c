@@ -81,6 +81,8 @@ static void fill_ports(struct snapshot *snapshot, const struct config *config,
 	static const uint8_t pfc_of[] = {
 		[CONFIG_PFC_AUTO] = PORT_PFC_SEND | PORT_PFC_HONOUR,
 		[CONFIG_PFC_SOFTWARE] = PORT_PFC_SEND | PORT_PFC_HONOUR,
+		/* Should frames come nevertheless, it does no harm to obey them, too. */
+		[CONFIG_PFC_HARDWARE] = PORT_PFC_SEND | PORT_PFC_HONOUR,
 		[CONFIG_PFC_HONOUR_ONLY] = PORT_PFC_HONOUR,
 		[CONFIG_PFC_OFF] = 0,
 	};

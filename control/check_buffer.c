@@ -263,6 +263,27 @@ static const char *ring_time_text(const struct report *report, uint16_t port, ui
 	return check_bytes_time_text(wire_bytes, rate_of(report, port), text, size);
 }
 
+/* What can't be known before devices are open. */
+static void print_ways(const struct config *config, FILE *out)
+{
+	bool hardware = false, open = false;
+
+	for (uint16_t i = 0; i < config->port_count; i++) {
+		hardware |= config->ports[i].pfc == CONFIG_PFC_HARDWARE;
+		open |= config->ports[i].pfc == CONFIG_PFC_AUTO &&
+			config->ports[i].driver == CONFIG_DRIVER_VFIO;
+	}
+	if (hardware)
+		(void)fprintf(out, "Ports with pfc: hardware: the NIC obeys, within the standard's "
+				   "limit.\n");
+	if (open)
+		(void)fprintf(
+			out,
+			"NICs with pfc: auto: decided at the start. Software, as above, where "
+			"the NIC hands MAC control\nframes over; where it doesn't and can obey "
+			"by priority itself, hardware, within the standard's limit.\n");
+}
+
 /* By the groups of print_headroom(). */
 static void print_peers(const struct report *report)
 {
@@ -296,7 +317,9 @@ static void print_peers(const struct report *report)
 		"WE OBEY IN: from a pause's arrival to our last frame but one; the standard's limit; "
 		"the headroom that this\nneeds at the peer. A worker may stall without loss until "
 		"the RING's frames have come, of 64 bytes or of the\nmean, or until the longest "
-		"PAUSE of its peers (65535 quanta) has run out.\n\n");
+		"PAUSE of its peers (65535 quanta) has run out.\n");
+	print_ways(report->config, report->out);
+	(void)fprintf(report->out, "\n");
 }
 
 static bool same_thresholds(const struct report *report, uint32_t a, uint32_t b, uint32_t priority)

@@ -313,6 +313,7 @@ static void tick(struct daemon *daemon, uint64_t now_ns)
 	daemon->tick_due_ns = now_ns + TICK_NS;
 	neighbours_tick(daemon->neighbours, now_ns);
 	ports_tick(daemon, now_ns);
+	watch_devices(daemon);
 	hold_stats(daemon->hold, &stats);
 	if (stats.refused > daemon->hold_refused_told)
 		events_add(daemon->events, EVENT_HOLD_FULL, EVENT_PORT_NONE,

@@ -13,6 +13,17 @@ struct fault_told {
 	uint64_t lost_ns;                    /* when that was; 0: never */
 };
 
+/* Of a device's own pause counters, per port. */
+struct fault_device {
+	uint64_t pauses, frames; /* seen */
+	uint64_t kept;           /* pauses since a frame came */
+	uint32_t rises;          /* looks that saw more of them */
+	bool told;
+};
+
+/* A frame may be counted by the device before one look, and by the worker after it. */
+#define DEVICE_RISES_MIN 2
+
 struct faults {
 	struct events *events;
 	uint16_t port_count;
@@ -20,7 +31,8 @@ struct faults {
 	uint64_t guards;   /* seen */
 	uint64_t guard_ns; /* when it was last seen to act */
 	uint64_t guard_packets;
-	struct fault_told told[]; /* [port][priority] */
+	struct fault_device *device; /* [port] */
+	struct fault_told told[];    /* [port][priority] */
 };
 
 struct faults *faults_create(uint16_t port_count, struct events *events)
@@ -30,6 +42,11 @@ struct faults *faults_create(uint16_t port_count, struct events *events)
 
 	if (faults == NULL)
 		return NULL;
+	faults->device = calloc(port_count, sizeof(*faults->device));
+	if (faults->device == NULL) {
+		free(faults);
+		return NULL;
+	}
 	faults->events = events;
 	faults->port_count = port_count;
 	return faults;
@@ -37,6 +54,8 @@ struct faults *faults_create(uint16_t port_count, struct events *events)
 
 void faults_free(struct faults *faults)
 {
+	if (faults != NULL)
+		free(faults->device);
 	free(faults);
 }
 
@@ -160,4 +179,34 @@ void faults_look_guard(struct faults *faults, const struct fault_guard *now, uin
 			   now->packets - faults->guard_packets);
 		faults->guard_packets = now->packets;
 	}
+}
+
+void faults_look_device(struct faults *faults, uint16_t port, const char *port_name,
+			uint64_t device_pauses, uint64_t frames)
+{
+	struct fault_device *device;
+
+	assert(port < faults->port_count);
+	device = &faults->device[port];
+	if (frames != device->frames) {
+		device->kept = 0;
+		device->rises = 0;
+		device->told = false;
+	} else if (device_pauses > device->pauses) {
+		device->kept += device_pauses - device->pauses;
+		device->rises++;
+	}
+	device->pauses = device_pauses;
+	device->frames = frames;
+	if (device->told || device->rises < DEVICE_RISES_MIN)
+		return;
+	device->told = true;
+	events_add(
+		faults->events, EVENT_PAUSES_KEPT, port,
+		"port %s: its device has counted %" PRIu64
+		" pauses of its peer, and none has reached the leaf: the device keeps them to "
+		"itself, or obeys pauses of the whole link (802.3x), which stop every class. Have "
+		"it hand MAC control frames over, by an option of its driver, or use pfc: "
+		"hardware; and set the peer to pauses by priority",
+		port_name, device->kept);
 }

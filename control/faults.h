@@ -56,6 +56,15 @@ void faults_look(struct faults *faults, const struct fault_place *place,
 		 const struct fault_counters *now, const struct config_watchdog *watchdog,
 		 uint64_t now_ns);
 
+/**
+ * Look at a device that counts pauses of its peer by itself, about once a second. When they rise while no
+ * MAC control frame reaches a worker, it keeps them: told once, and again when frames have come in between.
+ * @param device_pauses what it has counted
+ * @param frames        MAC control frames of the port that workers have taken
+ */
+void faults_look_device(struct faults *faults, uint16_t port, const char *port_name,
+			uint64_t device_pauses, uint64_t frames);
+
 struct fault_guard {
 	bool guarded;
 	uint64_t guards;      /* times that it acted */

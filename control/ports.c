@@ -72,6 +72,41 @@ void ports_describe(const struct config_port *port, const struct port_io_link *d
 	};
 }
 
+static uint8_t lossless_mask(const struct config *config)
+{
+	uint8_t mask = 0;
+
+	for (uint32_t i = 0; i < config->class_count; i++)
+		if (config->classes[i].lossless)
+			mask |= (uint8_t)(1u << config->classes[i].priority);
+	return mask;
+}
+
+static enum flow_control_wish wish_of(const struct config_port *port)
+{
+	switch (port->pfc) {
+	case CONFIG_PFC_AUTO:
+		return FLOW_CONTROL_AUTO;
+	case CONFIG_PFC_HARDWARE:
+		return FLOW_CONTROL_HARDWARE;
+	case CONFIG_PFC_SOFTWARE:
+	case CONFIG_PFC_HONOUR_ONLY:
+	case CONFIG_PFC_OFF:
+		break;
+	}
+	return FLOW_CONTROL_SOFTWARE;
+}
+
+/* One to receive, one to send, and one for each priority that the device may obey pauses of. */
+static uint32_t device_rings(const struct config *config, const struct config_port *port)
+{
+	uint32_t rings = 2;
+
+	if (wish_of(port) != FLOW_CONTROL_SOFTWARE && port->driver == CONFIG_DRIVER_VFIO)
+		rings += (uint32_t)__builtin_popcount(lossless_mask(config));
+	return rings;
+}
+
 void ports_describe_all(const struct config *config, struct apply_state *state)
 {
 	/* Control's thread has a cache, too. */
@@ -83,7 +118,8 @@ void ports_describe_all(const struct config *config, struct apply_state *state)
 		if (config->ports[i].driver == CONFIG_DRIVER_KERNEL)
 			state->poll_ps = KERNEL_POLL_PS;
 		else
-			state->packets_held += 2 * PORTS_RING_DESCRIPTORS;
+			state->packets_held +=
+				device_rings(config, &config->ports[i]) * PORTS_RING_DESCRIPTORS;
 	}
 }
 
@@ -99,6 +135,46 @@ void ports_apply(const struct daemon *daemon, const struct config *config, struc
 	for (uint16_t i = 0; i < daemon->port_count; i++) {
 		ports_describe(&config->ports[i], &daemon->port[i].device, &out[i]);
 		out[i].link_up = daemon->port[i].link_up;
+	}
+}
+
+/* Which way is in force, and why. */
+static void tell_flow_control(struct daemon *daemon, uint16_t index)
+{
+	const struct config_port *port = &daemon->config->ports[index];
+	const struct flow_control *control = ethdev_flow_control(daemon->port[index].io);
+	const char *why = control != NULL ? control->why : "the kernel hands every frame over";
+	enum event_type type = EVENT_FLOW_CONTROL;
+	const char *more = "";
+
+	if (port->pfc == CONFIG_PFC_OFF) {
+		events_add(daemon->events, type, index, "port %s: pfc: off, as configured",
+			   port->name);
+		return;
+	}
+	if (control != NULL && control->doubtful) {
+		type = EVENT_WARNING;
+		more = "; if its peer's pauses don't arrive, have the device hand MAC control frames "
+		       "over, by an option of its driver";
+	}
+	events_add(daemon->events, type, index, "port %s: pfc: %s: %s%s", port->name,
+		   port->pfc == CONFIG_PFC_HONOUR_ONLY    ? "honour-only"
+		   : control != NULL && control->hardware ? "hardware"
+							  : "software",
+		   why, more);
+}
+
+void ports_follow_classes(struct daemon *daemon)
+{
+	uint8_t mask = lossless_mask(daemon->config);
+
+	for (uint16_t i = 0; i < daemon->port_count; i++) {
+		const struct config_port *port = &daemon->config->ports[i];
+		struct port_io *io = daemon->port[i].io;
+
+		if (ethdev_set_lossless(io, wish_of(port) == FLOW_CONTROL_SOFTWARE ? 0 : mask) != 0)
+			events_add(daemon->events, EVENT_WARNING, i, "port %s: pfc: hardware: %s",
+				   port->name, ethdev_flow_control(io)->why);
 	}
 }
 
@@ -127,7 +203,11 @@ static int open_ethdev(const struct daemon *daemon, uint16_t index, enum ethdev_
 		.port = index,
 		.rx_queues = 1,
 		.tx_queues = 1,
+		.rx_descriptors = PORTS_RING_DESCRIPTORS,
+		.tx_descriptors = PORTS_RING_DESCRIPTORS,
 		.mtu_bytes = port->mtu_bytes,
+		.flow_control = wish_of(port),
+		.lossless_mask = lossless_mask(daemon->config),
 		.pool = daemon->pool,
 	};
 
@@ -188,6 +268,9 @@ int ports_open(struct daemon *daemon, struct config_errors *errors)
 			state->link_up = state->device.up;
 		daemon->links_polled = daemon->links_polled || state->ifindex == 0;
 	}
+	for (uint16_t i = 0; i < daemon->port_count && !failed; i++)
+		if (lossless_mask(daemon->config) != 0)
+			tell_flow_control(daemon, i);
 	if (failed)
 		ports_close(daemon);
 	return failed ? -EIO : 0;

@@ -122,6 +122,7 @@ static void commit(struct daemon *daemon, struct reload *reload)
 	interfaces_commit(daemon, &reload->interfaces);
 	config_free(config_before);
 	interfaces_settle(daemon);
+	ports_follow_classes(daemon);
 	punt_release(daemon);
 	(void)publish_retire(daemon);
 	daemon->reloads++;

@@ -134,6 +134,9 @@ uint64_t realtime_ns(void);
 int ports_open(struct daemon *daemon, struct config_errors *errors);
 void ports_close(struct daemon *daemon);
 
+/** A reload may have changed which classes are lossless: devices that obey pauses must know. */
+void ports_follow_classes(struct daemon *daemon);
+
 /** What the kernel says about a link. */
 void ports_link_event(struct daemon *daemon, const struct netlink_link *link);
 
@@ -234,6 +237,9 @@ void punt_end(struct daemon *daemon);
 
 /** Make events of pause storms, lossless losses and the guard. Due at look_due_ns. */
 void watch_look(struct daemon *daemon, uint64_t now_ns);
+
+/** Make events of devices that keep pauses to themselves. Once a second. */
+void watch_devices(struct daemon *daemon);
 
 /* --- reload.c --- */
 

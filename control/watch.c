@@ -4,6 +4,7 @@
  */
 #include "control/faults.h"
 #include "control/state.h"
+#include "dataplane/io/ethdev.h"
 
 static void look_at(struct daemon *daemon, struct fault_place *place, uint64_t now_ns)
 {
@@ -46,6 +47,24 @@ static void look_at_guard(struct daemon *daemon, uint64_t now_ns)
 		now.packets += totals.drop[DROP_GUARD];
 	}
 	faults_look_guard(daemon->faults, &now, now_ns);
+}
+
+void watch_devices(struct daemon *daemon)
+{
+	for (uint16_t port = 0; port < daemon->port_count; port++) {
+		struct port_io *io = daemon->port[port].io;
+		const struct flow_control *control = ethdev_flow_control(io);
+		struct port_io_stats device;
+		struct port_totals totals;
+
+		/* A device that obeys shall keep them. */
+		if (control == NULL || control->hardware)
+			continue;
+		io->ops->stats(io, &device);
+		leaf_port_totals(daemon->leaf, port, &totals);
+		faults_look_device(daemon->faults, port, daemon->config->ports[port].name,
+				   device.rx_device_pauses, totals.consumed);
+	}
 }
 
 void watch_look(struct daemon *daemon, uint64_t now_ns)

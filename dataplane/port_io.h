@@ -38,6 +38,7 @@ struct port_io_stats {
 	uint64_t rx_superframes;  /* frames above the MTU that a peer's segmentation offload left */
 	uint64_t rx_superframe_drops; /* of those, the ones that could not be segmented */
 	uint64_t tx_error_packets;    /* taken from us and then refused by the device */
+	uint64_t rx_device_pauses;    /* pauses of the peer that the device has counted by itself */
 };
 
 struct port_io_link {

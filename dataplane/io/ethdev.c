@@ -5,6 +5,7 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_branch_prediction.h>
@@ -15,11 +16,21 @@
 #include <rte_spinlock.h>
 
 #include "dataplane/counters.h"
+#include "dataplane/io/flow_control.h"
 #include "dataplane/packet.h"
 
 #define RX_DESCRIPTORS 1024
 #define TX_DESCRIPTORS 512
 #define DEVARGS_BYTES  256
+
+/* Eight priorities, xon and xoff, and some for the link. */
+#define PAUSE_COUNTERS_MAX 32
+
+/* Which of its counters are of pauses received. */
+struct pause_counters {
+	uint32_t count;
+	uint64_t id[PAUSE_COUNTERS_MAX];
+};
 
 struct ethdev {
 	struct port_io io;
@@ -29,6 +40,10 @@ struct ethdev {
 	bool started;
 	uint64_t owner; /* DPDK's, 0: not ours (yet) */
 	struct rte_device *device;
+	uint16_t tx_queues;
+	uint16_t apart_queues; /* of them, beside queue 0, for lossless priorities */
+	struct flow_control flow_control;
+	struct pause_counters pauses;
 	rte_spinlock_t stats_lock; /* drivers add up their registers, so one reader at a time */
 
 	/* The port's owner. */
@@ -82,6 +97,32 @@ static uint16_t rx_burst(struct port_io *io, uint16_t queue, struct rte_mbuf **p
 	return unlikely(wrong) ? rx_sift(ethdev, queue, packets, taken) : taken;
 }
 
+static uint16_t queue_of(const struct flow_control *control, struct rte_mbuf *packet)
+{
+	uint8_t priority = packet_meta(packet)->priority;
+
+	return priority < PRIORITY_COUNT ? control->queue_of[priority] : 0;
+}
+
+/* Lossless priorities have queues of their own; in order, up to the first that isn't taken. */
+static __rte_noinline uint16_t tx_by_priority(struct ethdev *ethdev, struct rte_mbuf **packets,
+					      uint16_t count)
+{
+	const struct flow_control *control = &ethdev->flow_control;
+	uint16_t sent = 0, taken, run;
+
+	do {
+		uint16_t queue = queue_of(control, packets[sent]);
+
+		run = 1;
+		while (sent + run < count && queue_of(control, packets[sent + run]) == queue)
+			run++;
+		taken = rte_eth_tx_burst(ethdev->id, queue, packets + sent, run);
+		sent += taken;
+	} while (taken == run && sent < count);
+	return sent;
+}
+
 static uint16_t tx_burst(struct port_io *io, uint16_t queue, struct rte_mbuf **packets,
 			 uint16_t count)
 {
@@ -92,6 +133,8 @@ static uint16_t tx_burst(struct port_io *io, uint16_t queue, struct rte_mbuf **p
 		rte_pktmbuf_free_bulk(packets, count);
 		return count;
 	}
+	if (unlikely(io->alone != 0) && count != 0)
+		return tx_by_priority(ethdev, packets, count);
 	return rte_eth_tx_burst(ethdev->id, queue, packets, count);
 }
 
@@ -118,20 +161,37 @@ static int link_state(struct port_io *io, struct port_io_link *out)
 	return 0;
 }
 
+/* Pause frames of the peer that the device has counted. */
+static uint64_t pauses_counted(const struct ethdev *ethdev)
+{
+	const struct pause_counters *pauses = &ethdev->pauses;
+	uint64_t value[PAUSE_COUNTERS_MAX], sum = 0;
+
+	if (pauses->count == 0 || rte_eth_xstats_get_by_id(ethdev->id, pauses->id, value,
+							   pauses->count) != (int)pauses->count)
+		return 0;
+	for (uint32_t i = 0; i < pauses->count; i++)
+		sum += value[i];
+	return sum;
+}
+
 static void stats(struct port_io *io, struct port_io_stats *out)
 {
 	struct ethdev *ethdev = ethdev_of(io);
 	struct rte_eth_stats device;
+	uint64_t pauses;
 
 	rte_spinlock_lock(&ethdev->stats_lock);
 	if (rte_eth_stats_get(ethdev->id, &device) != 0)
 		memset(&device, 0, sizeof(device));
+	pauses = pauses_counted(ethdev);
 	rte_spinlock_unlock(&ethdev->stats_lock);
 	*out = (struct port_io_stats){
 		.rx_missed_packets = device.imissed,
 		.rx_error_packets = device.ierrors,
 		.rx_no_buffer = device.rx_nombuf,
 		.tx_error_packets = device.oerrors + counter_get(&ethdev->tx_errors),
+		.rx_device_pauses = pauses,
 	};
 	for (uint16_t i = 0; i < io->rx_queues; i++)
 		out->rx_error_packets += counter_get(&ethdev->rx[i].errors);
@@ -324,6 +384,11 @@ static int device_configure(struct ethdev *ethdev, const struct ethdev_params *p
 	result = limits_check(params, &info, error);
 	if (result != 0)
 		return result;
+	ethdev->apart_queues = flow_control_queues(&flow_control_dpdk, ethdev->id,
+						   params->flow_control, params->lossless_mask);
+	if (ethdev->apart_queues + 1 > info.max_tx_queues)
+		ethdev->apart_queues = 0;
+	ethdev->tx_queues = (uint16_t)RTE_MAX(params->tx_queues, ethdev->apart_queues + 1);
 	if (params->rx_queues > 1) {
 		conf.rx_adv_conf.rss_conf.rss_hf =
 			(RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP) &
@@ -332,11 +397,11 @@ static int device_configure(struct ethdev *ethdev, const struct ethdev_params *p
 			conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 	}
 	conf.intr_conf.rmv = (*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
-	result = rte_eth_dev_configure(ethdev->id, params->rx_queues, params->tx_queues, &conf);
+	result = rte_eth_dev_configure(ethdev->id, params->rx_queues, ethdev->tx_queues, &conf);
 	if (result != 0)
 		return io_fail(
 			error, -result, "device %s: configuring %u and %u queues, MTU %u bytes",
-			params->device, params->rx_queues, params->tx_queues, params->mtu_bytes);
+			params->device, params->rx_queues, ethdev->tx_queues, params->mtu_bytes);
 	/* Those that don't take it from the configuration take it here. */
 	result = rte_eth_dev_set_mtu(ethdev->id, (uint16_t)params->mtu_bytes);
 	if (result != 0 && result != -ENOTSUP)
@@ -367,7 +432,7 @@ static int queues_setup(struct ethdev *ethdev, const struct ethdev_params *param
 						 "page of memory with their header)"
 					       : "");
 	}
-	for (uint16_t i = 0; i < params->tx_queues; i++) {
+	for (uint16_t i = 0; i < ethdev->tx_queues; i++) {
 		result = rte_eth_tx_queue_setup(ethdev->id, i, tx_count, socket, NULL);
 		if (result != 0)
 			return io_fail(error, -result,
@@ -377,19 +442,51 @@ static int queues_setup(struct ethdev *ethdev, const struct ethdev_params *param
 	return 0;
 }
 
-/* Virtual devices have none of these, which is as good as off. */
-static void flow_control_stop(uint16_t id)
+/* Who obeys pauses; a device that should and can't is none for us. */
+static int flow_control_setup(struct ethdev *ethdev, const struct ethdev_params *params,
+			      struct io_error *error)
 {
-	struct rte_eth_fc_conf conf = {0};
+	struct flow_control *control = &ethdev->flow_control;
+	int result = flow_control_start(&flow_control_dpdk, ethdev->id, params->flow_control,
+					params->lossless_mask, ethdev->apart_queues, control);
 
-	if (rte_eth_dev_flow_ctrl_get(id, &conf) != 0)
+	if (result != 0)
+		return io_fail(error, 0, "device %s: pfc: hardware: %s; use pfc: auto",
+			       params->device, control->why);
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+		if (control->queue_of[p] != 0)
+			ethdev->io.alone |= (uint8_t)(1u << p);
+	return 0;
+}
+
+bool ethdev_counts_pauses(const char *name)
+{
+	static const char *const words[] = {"pause", "pfc", "xoff"};
+
+	/* Of what we have sent there may be counters, too. */
+	if (strncasecmp(name, "tx", 2) == 0 || strcasestr(name, "_tx_") != NULL)
+		return false;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcasestr(name, words[i]) != NULL)
+			return true;
+	return false;
+}
+
+/* Find the counters by their names, which differ from driver to driver. */
+static void pause_counters_find(uint16_t id, struct pause_counters *out)
+{
+	int count = rte_eth_xstats_get_names(id, NULL, 0);
+	struct rte_eth_xstat_name *names;
+
+	if (count <= 0)
 		return;
-	conf.mode = RTE_ETH_FC_NONE;
-	conf.mac_ctrl_frame_fwd = 1;
-	if (rte_eth_dev_flow_ctrl_set(id, &conf) == 0)
-		return;
-	conf.mac_ctrl_frame_fwd = 0;
-	(void)rte_eth_dev_flow_ctrl_set(id, &conf);
+	names = calloc((size_t)count, sizeof(*names));
+	if (names == NULL || rte_eth_xstats_get_names(id, names, (unsigned)count) != count)
+		count = 0;
+	for (int i = 0; i < count && out->count < PAUSE_COUNTERS_MAX; i++)
+		if (ethdev_counts_pauses(names[i].name))
+			out->id[out->count++] = (uint64_t)i;
+	free(names);
 }
 
 static int device_start(struct ethdev *ethdev, const struct ethdev_params *params,
@@ -418,12 +515,37 @@ static int device_start(struct ethdev *ethdev, const struct ethdev_params *param
 		return io_fail(error, -result, "device %s: promiscuous mode", params->device);
 	/* Implied by promiscuous mode for most; no harm where it isn't offered. */
 	(void)rte_eth_allmulticast_enable(ethdev->id);
-	flow_control_stop(ethdev->id);
+	result = flow_control_setup(ethdev, params, error);
+	if (result != 0)
+		return result;
+	pause_counters_find(ethdev->id, &ethdev->pauses);
 	result = rte_eth_macaddr_get(ethdev->id, &mac);
 	if (result != 0)
 		return io_fail(error, -result, "device %s: its address", params->device);
 	memcpy(ethdev->io.mac, mac.addr_bytes, sizeof(ethdev->io.mac));
 	return 0;
+}
+
+static struct ethdev *ethdev_if(struct port_io *io)
+{
+	return io->ops == &ethdev_ops ? ethdev_of(io) : NULL;
+}
+
+const struct flow_control *ethdev_flow_control(struct port_io *io)
+{
+	const struct ethdev *ethdev = ethdev_if(io);
+
+	return ethdev != NULL ? &ethdev->flow_control : NULL;
+}
+
+int ethdev_set_lossless(struct port_io *io, uint8_t lossless_mask)
+{
+	struct ethdev *ethdev = ethdev_if(io);
+
+	if (ethdev == NULL || !ethdev->flow_control.hardware)
+		return 0;
+	return flow_control_change(&flow_control_dpdk, ethdev->id, lossless_mask,
+				   &ethdev->flow_control);
 }
 
 int ethdev_open(const struct ethdev_params *params, struct port_io **io, struct io_error *error)

@@ -8,8 +8,9 @@
  *               where the device offers it (frames that aren't IP come on queue 0), promiscuous,
  *               all multicast, no VLAN stripping
  *   offloads    none: checksums are patched incrementally, frames are of one segment
- *   flow control of the link (802.3x) off, MAC control frames handed over where the device can: PFC
- *               is ours
+ *   flow control of the link (802.3x) off, MAC control frames handed over where the device can;
+ *               pauses are obeyed by us or by the device, see flow_control.h. In the latter case each
+ *               lossless priority has a transmit queue of its own
  *   MTU         the port's, untagged; devices allow for a VLAN tag on top
  * A device that would scatter a frame over several buffers is refused, because a packet is one
  * segment. A frame that comes in several nevertheless, or that is longer than the MTU allows (some
@@ -31,6 +32,7 @@
 
 #include <stdint.h>
 
+#include "dataplane/io/flow_control.h"
 #include "dataplane/io/io_error.h"
 #include "dataplane/port_io.h"
 
@@ -49,10 +51,12 @@ struct ethdev_params {
 	enum ethdev_driver driver;
 	uint16_t port;           /* id in the leaf */
 	uint16_t rx_queues;      /* 1..ETHDEV_RX_QUEUES_MAX */
-	uint16_t tx_queues;      /* 1..ETHDEV_TX_QUEUES_MAX */
+	uint16_t tx_queues;      /* 1..ETHDEV_TX_QUEUES_MAX; more, if the device obeys pauses */
 	uint16_t rx_descriptors; /* of each queue; 0: 1024. The device may round or limit them */
 	uint16_t tx_descriptors; /* of each queue; 0: 512 */
 	uint32_t mtu_bytes;      /* MTU_BYTES_MIN..MTU_BYTES_MAX */
+	enum flow_control_wish flow_control;
+	uint8_t lossless_mask; /* bit p: priority p is lossless */
 	struct rte_mempool
 		*pool; /* data room for mtu_bytes + FRAME_HEADER_BYTES, or what the device
 				     needs on top (a message says so) */
@@ -66,5 +70,17 @@ struct ethdev_params {
  *         it), -ENOSPC (no room for another), or what the driver says
  */
 int ethdev_open(const struct ethdev_params *params, struct port_io **io, struct io_error *error);
+
+/** Who obeys pauses, and why; NULL: not an ethdev. Thread: control. */
+const struct flow_control *ethdev_flow_control(struct port_io *io);
+
+/**
+ * Other priorities are lossless now. Thread: control, safe while a worker polls.
+ * @return 0, or -errno: the device can't follow, flow control's why[] says what
+ */
+int ethdev_set_lossless(struct port_io *io, uint8_t lossless_mask);
+
+/** Is a device's counter, by its name, one of pauses received? */
+bool ethdev_counts_pauses(const char *name);
 
 #endif

@@ -191,6 +191,22 @@ def test_small_buffer():
         check("leave nothing of" in leaf.log() and ":2:" in leaf.log(), f"it says: {leaf.log()}")
 
 
+def test_pfc_in_hardware():
+    """PFC in hardware where a device has none: refused at start with its reason, status 1; auto says who does it"""
+    ring = CONFIG.replace("device: h3,", "device: net_ring0, driver: vdev, pfc: hardware,")
+    with Trio(start=False) as world:
+        leaf = world.leaf = lab.Leaf(world, ring)
+        status = leaf.spawn().wait(lab.WAIT_S * lab.SLOW)
+        check_equal(status, 1, "status")
+        check("pfc: hardware: it has no priority flow control" in leaf.log() and ":6:" in leaf.log(),
+              f"it says: {leaf.log()}")
+        world.start_leaf(ring.replace("pfc: hardware", "pfc: auto"))
+        told = world.leaf.events("flow_control")
+        check_equal(told[2], "port p3: pfc: software: the device has no flow control of its own", "p3")
+        check_equal(len(told), 3, f"ports: {told}")
+        world.h1.ping("10.1.0.20", count=1)
+
+
 def test_device_vanishes():
     """LF-DOWN: a device that goes away: shown as that, an event, and the rest goes on"""
     with Trio() as world:

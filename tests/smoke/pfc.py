@@ -58,6 +58,13 @@ def rack():
     return lab.shared(Rack)
 
 
+def test_ways():
+    """each port says at the start who obeys its pauses, and why"""
+    check_equal(rack().leaf.events("flow_control"),
+                [f"port p{n}: pfc: software: the kernel hands every frame over" for n in (1, 2, 3)],
+                "events")
+
+
 def pfc_frame(source, quanta):
     """A frame as 802.1Qbb has it. quanta: {priority: time}, zero to let it go."""
     vector = sum(1 << priority for priority in quanta)

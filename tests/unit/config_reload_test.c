@@ -89,7 +89,42 @@ static const struct {
 	 "  - {name: a, device: eth1, mtu: 4201}\n"
 	 "  - {name: b, device: eth2, address: 10.0.0.1/24}\n",
 	 "leaf.yaml:3:34: mtu of port a, 4201, was 4200"},
+	{"leaf: {name: l, workers: 2, memory: 128MiB, idle: spin}\n"
+	 "ports:\n"
+	 "  - {name: a, device: eth1, mtu: 4200, pfc: software}\n"
+	 "  - {name: b, device: eth2, address: 10.0.0.1/24, pfc: off}\n",
+	 NULL},
 };
+
+/* The device was set up for it, or wasn't. */
+Test(config, neither_to_nor_from_pfc_in_hardware)
+{
+	static const char *const words[] = {"auto", "software", "hardware", "off"};
+
+	for (size_t i = 0; i < 4; i++)
+		for (size_t j = 0; j < 4; j++) {
+			char text[2][128];
+			struct config *config[2];
+			bool refused = (i == 2) != (j == 2);
+
+			for (size_t k = 0; k < 2; k++) {
+				(void)snprintf(
+					text[k], sizeof(text[k]),
+					"ports:\n  - {name: a, device: 0000:17:00.0, speed: 10G, "
+					"pfc: %s}\n",
+					words[k == 0 ? i : j]);
+				config[k] = load_right(text[k]);
+			}
+			cr_expect_eq(config_check_reload(config[0], config[1], &errors),
+				     refused ? -EBUSY : 0, "%s to %s", words[i], words[j]);
+			if (refused)
+				cr_expect_not_null(strstr(errors.error[0].text,
+							  "leaf.yaml:2:54: pfc of port a"),
+						   "%s", errors.error[0].text);
+			config_free(config[0]);
+			config_free(config[1]);
+		}
+}
 
 Test(config, says_what_cannot_be_reloaded)
 {

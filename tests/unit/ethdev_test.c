@@ -342,3 +342,56 @@ Test(ethdev, a_device_is_one_port_only, .init = setup, .fini = teardown)
 	rte_pktmbuf_free(packet);
 	port_io_close(io);
 }
+
+Test(ethdev, virtual_devices_leave_pauses_to_the_leaf, .init = setup, .fini = teardown)
+{
+	struct ethdev_params params = params_of("net_ring0");
+	const struct flow_control *control;
+	struct port_io_stats stats;
+	struct io_error error;
+	struct port_io *io;
+
+	params.rx_descriptors = params.tx_descriptors = 256;
+	params.flow_control = FLOW_CONTROL_AUTO;
+	params.lossless_mask = 1u << 3;
+	io = open_port(&params);
+	control = ethdev_flow_control(io);
+	cr_assert_not_null(control);
+	cr_expect_not(control->hardware);
+	cr_expect_not(control->doubtful);
+	cr_expect_str_eq(control->why, "the device has no flow control of its own");
+	cr_expect_eq(io->alone, 0);
+	cr_expect_eq(ethdev_set_lossless(io, 1u << 4), 0, "nothing to be told");
+	io->ops->stats(io, &stats);
+	cr_expect_eq(stats.rx_device_pauses, 0);
+	port_io_close(io);
+
+	params.flow_control = FLOW_CONTROL_HARDWARE;
+	cr_assert_lt(ethdev_open(&params, &io, &error), 0);
+	cr_expect_not_null(strstr(error.text, "net_ring0: pfc: hardware: it has no priority flow "
+					      "control"),
+			   "%s", error.text);
+}
+
+/* Names as drivers have them: ixgbe, i40e, ice, mlx5, hns3, bnxt. */
+Test(ethdev, finds_counters_of_pauses_received_by_name)
+{
+	static const char *const counters[] = {
+		"rx_flow_control_xoff_packets",
+		"rx_priority3_xoff_packets",
+		"rx_xoff_packets",
+		"rx_pause_packets",
+		"mac_rx_mac_pause_num",
+		"rx_pfc_ena_frames_pri3",
+	};
+	static const char *const others[] = {
+		"rx_good_packets",           "tx_flow_control_xoff_packets",
+		"tx_priority3_xoff_packets", "mac_tx_mac_pause_num",
+		"rx_missed_errors",          "tx_pfc_ena_frames_pri3",
+	};
+
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		cr_expect(ethdev_counts_pauses(counters[i]), "%s", counters[i]);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		cr_expect_not(ethdev_counts_pauses(others[i]), "%s", others[i]);
+}

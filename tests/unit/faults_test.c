@@ -204,3 +204,42 @@ Test(faults, the_guard_is_told_when_it_acts_and_when_it_has_rested_for_a_second)
 	cr_assert_eq(look_guard(&now), 1);
 	cr_expect_not_null(strstr(out[0].text, "has dropped 5 lossy packets"), "%s", out[0].text);
 }
+
+/* One look. @return how many events are new */
+static uint32_t look_device(uint64_t pauses, uint64_t frames)
+{
+	uint32_t count;
+
+	faults_look_device(faults, 2, "up1", pauses, frames);
+	count = events_read(events, last, out, EVENTS_KEPT);
+	last += count;
+	return count;
+}
+
+Test(faults, a_device_that_keeps_pauses_is_told_once_until_frames_come)
+{
+	cr_assert_eq(look_device(0, 0), 0);
+	cr_assert_eq(look_device(10, 0), 0, "the frames may be on their way");
+	cr_assert_eq(look_device(10, 0), 0, "none since");
+	cr_assert_eq(look_device(30, 0), 1);
+	cr_expect_eq(out[0].type, EVENT_PAUSES_KEPT);
+	cr_expect_eq(out[0].port, 2);
+	cr_expect_not_null(strstr(out[0].text, "port up1: its device has counted 30 pauses"), "%s",
+			   out[0].text);
+	for (uint64_t i = 1; i < 100; i++)
+		cr_assert_eq(look_device(30 + i, 0), 0, "told already");
+	/* Somebody has set it up better, and then worse again. */
+	cr_assert_eq(look_device(200, 1), 0);
+	cr_assert_eq(look_device(201, 1), 0);
+	cr_assert_eq(look_device(202, 1), 1);
+	cr_expect_not_null(strstr(out[0].text, "has counted 2 pauses"), "%s", out[0].text);
+}
+
+Test(faults, a_device_whose_pauses_arrive_is_fine)
+{
+	/* Counted by the device a look earlier than by the worker, at times. */
+	for (uint64_t i = 1; i < 100; i++)
+		cr_assert_eq(look_device(10 * i, 10 * i - i % 2), 0);
+	for (uint64_t i = 1; i < 100; i++)
+		cr_assert_eq(look_device(990, 990 + i), 0, "a device that counts nothing");
+}
