@@ -330,6 +330,19 @@ static uint32_t speed_mbps(const struct netdev *netdev)
 	return settings.header.speed;
 }
 
+/*
+ * Not IFF_RUNNING, where a device can tell: the kernel sets it in the background, up to a second after
+ * the carrier has come.
+ */
+static bool carrier_get(const struct netdev *netdev, short flags)
+{
+	struct ethtool_value carrier = {.cmd = ETHTOOL_GLINK};
+
+	if (ethtool(netdev, &carrier) != 0)
+		return (flags & IFF_RUNNING) != 0;
+	return carrier.data != 0;
+}
+
 int netdev_link(const struct netdev *netdev, struct port_io_link *link)
 {
 	short flags = 0;
@@ -339,7 +352,7 @@ int netdev_link(const struct netdev *netdev, struct port_io_link *link)
 	result = flags_get(netdev, &flags);
 	if (result != 0)
 		return -ENODEV;
-	link->up = (flags & IFF_UP) != 0 && (flags & IFF_RUNNING) != 0;
+	link->up = (flags & IFF_UP) != 0 && carrier_get(netdev, flags);
 	link->speed_bps = speed_mbps(netdev) * UINT64_C(1000000);
 	return 0;
 }

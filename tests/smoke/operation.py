@@ -207,6 +207,13 @@ def test_pfc_in_hardware():
         world.h1.ping("10.1.0.20", count=1)
 
 
+def test_links_at_start():
+    """LF-UP: links that are up at the start are up from the start"""
+    for _ in range(2):
+        with Trio() as world:
+            check_equal(world.leaf.events("link_up"), [], "links that came up later")
+
+
 def test_device_vanishes():
     """LF-DOWN: a device that goes away: shown as that, an event, and the rest goes on"""
     with Trio() as world:

@@ -293,6 +293,34 @@ Test(packet_mmap, the_device_tells_its_speed_and_address, .init = setup, .fini =
 	cr_expect_eq(io->flags, PORT_IO_POLLED);
 }
 
+/* The kernel may set IFF_RUNNING late; until then a leaf would drop what its hosts send. */
+Test(packet_mmap, the_link_is_known_as_soon_as_it_is_there)
+{
+	veth_enter();
+	pool = veth_pool(255, 1500);
+	for (uint32_t i = 0; i < 5; i++) {
+		const struct packet_mmap_params params = {
+			.interface = "leaf",
+			.mtu_bytes = 1500,
+			.pool = pool,
+			.socket_id = SOCKET_ID_ANY,
+		};
+		struct port_io_link link;
+		struct io_error error;
+
+		veth_pair("leaf", "host", 1500);
+		veth_run("ip link set leaf up");
+		cr_assert_eq(packet_mmap_open(&params, &io, &error), 0, "%s", error.text);
+		cr_assert_eq(io->ops->link(io, &link), 0);
+		cr_assert(link.up, "pair %u", i);
+		veth_run("ip link set host down");
+		cr_assert_eq(io->ops->link(io, &link), 0);
+		cr_assert_not(link.up, "pair %u", i);
+		port_io_close(io);
+		veth_run("ip link delete leaf");
+	}
+}
+
 Test(packet_mmap, what_cannot_be_a_port_is_refused_with_its_name)
 {
 	struct packet_mmap_params params = {.port = 1, .socket_id = SOCKET_ID_ANY};
