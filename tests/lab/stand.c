@@ -12,6 +12,7 @@
 #include <rte_mbuf.h>
 
 #include "config/headroom.h"
+#include "control/apply.h"
 #include "dataplane/packet.h"
 #include "dataplane/parse.h"
 #include "dataplane/snapshot.h"
@@ -316,6 +317,33 @@ void stand_yaml(const struct stand_params *params, char text[STAND_TEXT_MAX])
 			i);
 	used += (size_t)snprintf(text + used, STAND_TEXT_MAX - used, "%s", params->rest);
 	cr_assert_lt(used, STAND_TEXT_MAX);
+}
+
+uint32_t stand_packets_min(const struct stand_params *params)
+{
+	struct config_errors errors = {0};
+	struct apply_port ports[RIG_PORTS_MAX];
+	struct apply_state state = {.port = ports, .packets_max = 64};
+	char text[STAND_TEXT_MAX];
+	struct config *config;
+	struct buffer_plan plan;
+
+	stand_yaml(params, text);
+	config = config_load_string("stand.yaml", text, strlen(text), &errors);
+	cr_assert_not_null(config, "%s", errors.error[0].text);
+	for (uint16_t i = 0; i < config->port_count; i++)
+		ports[i] = (struct apply_port){.rate_bps = config->ports[i].speed_bps,
+					       .link_up = true};
+	for (;;) {
+		errors = (struct config_errors){0};
+		if (apply_plan(config, &state, &plan, &errors) == 0)
+			break;
+		cr_assert_lt(state.packets_max, UINT32_MAX / 2, "%s", errors.error[0].text);
+		state.packets_max += state.packets_max / 10;
+	}
+	buffer_plan_free(&plan);
+	config_free(config);
+	return state.packets_max;
 }
 
 /* As slow as its headroom allows. */

@@ -113,6 +113,9 @@ struct stand_params {
 /* The leaf.yaml of it. */
 void stand_yaml(const struct stand_params *params, char text[STAND_TEXT_MAX]);
 
+/** Fewest buffers, to within a tenth, with which its buffer can be divided. */
+uint32_t stand_packets_min(const struct stand_params *params);
+
 struct stand *stand_create(const struct stand_params *params);
 /** Also checks that every packet is back, and conservation after every step. */
 void stand_free(struct stand *stand);
@@ -161,6 +164,11 @@ uint64_t stand_all_drops(const struct stand *stand);
 uint64_t stand_pauses(const struct stand *stand, uint8_t priorities);
 /** Frames of all streams of a priority that are neither here nor there: lost or under way. */
 uint64_t stand_missing(const struct stand *stand, uint8_t priorities);
+
+/** What all pairs and lossy traffic may hold together. */
+uint64_t stand_pool_bytes(const struct stand *stand);
+/** The most of its headroom that any pair has used, in thousandths of what it has. */
+uint32_t stand_headroom_permille(const struct stand *stand);
 
 /** Traffic is over: nothing waits, nobody is paused, nothing came out of order or while paused. */
 void stand_check_quiet(const struct stand *stand);

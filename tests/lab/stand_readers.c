@@ -83,6 +83,43 @@ uint64_t stand_missing(const struct stand *stand, uint8_t priorities)
 	return sum;
 }
 
+uint64_t stand_pool_bytes(const struct stand *stand)
+{
+	const struct snapshot *snapshot = stand_snapshot(stand);
+	const struct buffer_table *table = &snapshot->buffer;
+	uint64_t sum = table->shared_bytes + table->lossy_bytes + table->headroom_pool_bytes;
+
+	for (uint16_t port = 0; port < stand->rig->port_count; port++) {
+		for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
+			const struct buffer_pair *pair = snapshot_pair(snapshot, port, p);
+
+			sum += pair->reserved_bytes;
+			if (table->headroom_pool_bytes == 0)
+				sum += pair->headroom_bytes;
+		}
+	}
+	return sum;
+}
+
+uint32_t stand_headroom_permille(const struct stand *stand)
+{
+	uint64_t most = 0;
+
+	for (uint16_t port = 0; port < stand->rig->port_count; port++) {
+		for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
+			uint64_t has =
+				snapshot_pair(stand_snapshot(stand), port, p)->headroom_bytes;
+			uint64_t used = stand_buffer(stand, port, p).headroom_peak_bytes;
+
+			if (has == 0)
+				continue;
+			cr_expect_leq(used, has, "port %u, priority %u", port, p);
+			most = used * 1000 / has > most ? used * 1000 / has : most;
+		}
+	}
+	return (uint32_t)most;
+}
+
 void stand_check_quiet(const struct stand *stand)
 {
 	struct buffer_pool_totals pool;
