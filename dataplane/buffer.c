@@ -3,8 +3,20 @@
 
 #include "dataplane/internal.h"
 
-/* The guard ends when this share more buffers are free than where it began, and a burst more. */
+/*
+ * The guard ends when this share more buffers are free than where it began, and a burst more; or half of all
+ * that are not its own, where those are few.
+ */
 #define GUARD_SLACK_SHIFT 3
+
+static inline int64_t guard_end(const struct buffer_table *table)
+{
+	int64_t guard = table->guard_packets;
+	int64_t slack = (guard >> GUARD_SLACK_SHIFT) + BURST_COUNT_MAX;
+	int64_t half = ((int64_t)table->packets_max - guard) / 2;
+
+	return guard + (slack < half ? slack : half);
+}
 
 uint64_t buffer_occupancy(const struct worker *worker, uint16_t port, uint8_t priority)
 {
@@ -321,7 +333,7 @@ void buffer_begin(struct worker *worker, uint64_t now_ps)
 
 	if (unlikely(!guarded && left <= guard && guard != 0))
 		guard_turn(worker, true, now_ps);
-	else if (unlikely(guarded && left > guard + (guard >> GUARD_SLACK_SHIFT) + BURST_COUNT_MAX))
+	else if (unlikely(guarded && left > guard_end(table)))
 		guard_turn(worker, false, now_ps);
 	if (use.lossy_bytes != worker->limit_bytes)
 		limit_lossy(worker, use.lossy_bytes);

@@ -195,12 +195,15 @@ void handover_learn(struct worker *worker, uint64_t key, uint16_t port, uint64_t
 {
 	const struct station station = {.key = key, .port = port};
 	struct handover *handover = handover_of(worker->leaf, worker->id, 0);
+	const struct fdb *fdb = worker->leaf->fdb;
 
-	if (fdb_knows(worker->leaf->fdb, key, port, now_ps))
+	if (fdb_knows(fdb, key, port, now_ps))
 		return;
 	(void)rte_ring_sp_enqueue_elem(handover->stations, (void *)(uintptr_t)&station,
 				       sizeof(station));
-	worker->wakes |= 1;
+	/* That it is still there can wait. */
+	if (fdb_lookup(fdb, key, now_ps, worker->snapshot->fdb_age_ps) != port)
+		worker->wakes |= 1;
 }
 
 /* --- taking --- */

@@ -337,7 +337,7 @@ static bool set_times(struct random_fabric *fabric, uint64_t pool_bytes)
 /* Memory that suffices, and up to as much again. @return the sum of the pools, or 0 */
 static uint64_t set_memory(struct random_fabric *fabric, struct draw *draw)
 {
-	struct config *config = &fabric->scenario->config;
+	struct config *config = &fabric->scenario->leaf.config;
 
 	for (uint64_t bytes = MEMORY_MIN; bytes <= MEMORY_MAX; bytes += bytes / 4) {
 		config->leaf.memory_bytes = bytes;
@@ -387,7 +387,7 @@ static void draw_events(struct random_fabric *fabric, struct draw *draw)
 struct config random_fabric_reload(const struct scenario *scenario, uint64_t draw)
 {
 	struct random random = {.state = draw};
-	struct config config = scenario->config;
+	struct config config = scenario->leaf.config;
 
 	for (uint8_t i = 0; i < config.class_count; i++) {
 		struct config_class *class = &config.classes[i];
@@ -415,6 +415,8 @@ static bool draw_once(struct random_fabric *fabric, struct draw *draw)
 	say_leaf(draw);
 	say_traffic(draw);
 	fabric->scenario = harness_scenario(fabric->text);
+	/* Their ports dealt out to one to four workers, in an order of steps that is random, too. */
+	fabric->scenario->leaf.config.leaf.workers = (uint16_t)(1 + fabric->seed % 4);
 	set_rates(fabric, draw);
 	pool_bytes = set_memory(fabric, draw);
 	if (pool_bytes != 0 && set_times(fabric, pool_bytes) && (fabric->must_pause || !incast)) {

@@ -384,8 +384,9 @@ static void describe(const struct random_fabric *random)
 {
 	static const char *const kinds[] = {"reload", "storm of host", "flap of link"};
 
-	fprintf(stderr, "%smemory %" PRIu64 " bytes, traffic until %" PRIu64 " ns\n", random->text,
-		random->scenario->config.leaf.memory_bytes, random->stop_ps / PS_PER_NS);
+	fprintf(stderr, "%sworkers %u, memory %" PRIu64 " bytes, traffic until %" PRIu64 " ns\n",
+		random->text, random->scenario->leaf.config.leaf.workers,
+		random->scenario->leaf.config.leaf.memory_bytes, random->stop_ps / PS_PER_NS);
 	for (uint32_t i = 0; i < random->event_count; i++) {
 		const struct random_event *event = &random->event[i];
 

@@ -159,7 +159,7 @@ Test(scheduling, SCH_DWRR_CHG_new_weights_hold_at_once_and_drop_nothing_lossless
 		"  - flow: {from: leaf1.h2, to: leaf1.h4, class: b}\n"
 		"  - flow: {name: gold, from: leaf1.h3, to: leaf1.h4, class: gold, rate: 10G}\n");
 	uint32_t weight[PRIORITY_COUNT] = {0, 20, 60};
-	struct config changed = simulation->scenario->config;
+	struct config changed = simulation->scenario->leaf.config;
 	uint64_t bytes[PRIORITY_COUNT];
 	struct flow *gold = harness_flow(simulation, "gold");
 
@@ -312,7 +312,7 @@ Test(scheduling, CLS_MAP_EDIT_packets_go_to_the_new_queue_at_once)
 		"duration: 2ms\n"
 		"fabric: {leaf_spine: {leaves: 1, spines: 0, hosts_per_leaf: 2}}\n" FOUR_CLASSES
 		"traffic: [{flow: {name: x, from: leaf1.h1, to: leaf1.h2, dscp: 10, rate: 10G}}]\n");
-	struct config changed = simulation->scenario->config;
+	struct config changed = simulation->scenario->leaf.config;
 	struct flow *flow = harness_flow(simulation, "x");
 	uint64_t old_packets, new_packets, sent;
 

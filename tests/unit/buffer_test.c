@@ -417,3 +417,29 @@ LEAF_TEST(buffer, few_buffers_left_pause_every_lossless_pair_and_refuse_lossy_fr
 	while (fixture_take(&f, SINK, &frame))
 		;
 }
+
+/* Buffers for little more than the guard: the end of the shortage must still be within reach. */
+LEAF_TEST(buffer, the_guard_ends_when_it_is_nearly_all_of_the_buffers)
+{
+	const uint32_t buffers = 1000, guard = 980;
+	struct snapshot *snapshot;
+
+	pause_open(&f, &(struct pause_params){.senders = 2,
+					      .shared_bytes = 1000000,
+					      .headroom_bytes = 12000,
+					      .alpha_q8 = 256});
+	snapshot = snapshot_copy(f.snapshot);
+	snapshot->buffer.packets_max = buffers;
+	snapshot->buffer.guard_packets = guard;
+	fixture_publish(&f, snapshot);
+	pause_receive(&f, SINK, 3, 65535);
+	for (uint32_t i = 0; i <= buffers - guard + 1; i++)
+		pause_send(&f, SENDER, 3, 60);
+	cr_assert(fixture_guarded(&f));
+	pause_receive(&f, SINK, 3, 0);
+	fixture_settle(&f);
+	fixture_poll(&f);
+	cr_assert_not(fixture_guarded(&f));
+	for (uint16_t port = 0; port < f.port_count; port++)
+		fixture_discard(&f, port);
+}

@@ -497,8 +497,8 @@ Test(property, any_leaf_accounts_for_every_packet_and_keeps_flows_in_order)
 		in_order += world.in_order;
 		pauses += world.pauses;
 	}
-	/* Not all leaves forward much, but most do. */
+	/* Not all leaves forward much, or have to pause anybody, but many do. */
 	if (seeds >= 100)
-		cr_assert_gt(pauses, seeds, "%" PRIu64 " pauses were sent", pauses);
+		cr_assert_gt(pauses, seeds / 2, "%" PRIu64 " pauses were sent", pauses);
 	cr_assert_gt(in_order, seeds * 100, "%" PRIu64 " frames of flows came out", in_order);
 }

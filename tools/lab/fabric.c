@@ -97,7 +97,8 @@ static int create_switch(struct fabric *fabric, uint32_t index,
 	struct switch_params params = {
 		.name = topology->nodes[node].name,
 		.port_count = (uint16_t)topology->nodes[node].link_count,
-		.worker_count = 1,
+		.worker_count = scenario->leaf.config.leaf.workers,
+		.poll_ps = scenario->leaf.poll_ps,
 		.pool = fabric->pool,
 		.queue_pool = fabric->queue_pool,
 		.packets_max = fabric_switch_packets(scenario),
@@ -288,7 +289,7 @@ struct fabric *fabric_create(const struct scenario *scenario, struct rte_mempool
 	fabric->hosts = allocate(topology->host_count * sizeof(*fabric->hosts));
 	fabric->wires = allocate(2 * (size_t)topology->link_count * sizeof(*fabric->wires));
 	fabric->link_down = allocate(topology->link_count * sizeof(*fabric->link_down));
-	fabric->classes = scenario->config;
+	fabric->classes = scenario->leaf.config;
 	result = build(fabric, options);
 	if (result != 0) {
 		fabric_free(fabric);

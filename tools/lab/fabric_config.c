@@ -24,7 +24,7 @@ static uint32_t port_mtu(const struct scenario *scenario)
 uint32_t fabric_switch_packets(const struct scenario *scenario)
 {
 	uint64_t bytes = port_mtu(scenario) + FRAME_HEADER_BYTES + BUFFER_EXTRA_BYTES;
-	uint64_t packets = scenario->config.leaf.memory_bytes / bytes;
+	uint64_t packets = scenario->leaf.config.leaf.memory_bytes / bytes;
 
 	return packets > UINT32_MAX ? UINT32_MAX : (uint32_t)packets;
 }
@@ -56,10 +56,13 @@ static void config_port(struct config *config, const struct scenario *scenario, 
 	port->trust = CONFIG_TRUST_DSCP;
 	port->cable_mm = (uint32_t)((link->delay_ps + CABLE_PS_PER_MM - 1) / CABLE_PS_PER_MM);
 	port->pfc = CONFIG_PFC_SOFTWARE;
+	port->nic_delay_auto = true;
 	if (link->transit == TOPOLOGY_NONE) {
 		port->access_vlan = FABRIC_VLAN;
 		config_neighbour(config, index, topology_ip(topology, other), topology, other);
 	} else {
+		if (scenario->leaf.poll_ps != 0)
+			port->peer_response = CONFIG_RESPONSE_ROCELEAF;
 		port->address[port->address_count++] = (struct config_prefix){
 			.ip = topology_transit_ip(link, end),
 			.length = 31,
@@ -162,8 +165,8 @@ struct config *fabric_config_create(const struct scenario *scenario, uint32_t in
 
 	snprintf(config->leaf.name, sizeof(config->leaf.name), "%s", topology->nodes[node].name);
 	config->path = scenario->path;
-	config->leaf.workers = 1;
-	config->leaf.memory_bytes = scenario->config.leaf.memory_bytes;
+	config->leaf.workers = scenario->leaf.config.leaf.workers;
+	config->leaf.memory_bytes = scenario->leaf.config.leaf.memory_bytes;
 	topology_mac(topology, node, config->leaf.router_mac);
 	memcpy(config->classes, classes->classes, sizeof(config->classes));
 	config->class_count = classes->class_count;
@@ -215,6 +218,7 @@ const struct snapshot *fabric_config_apply(const struct scenario *scenario, uint
 	struct apply_state state = {
 		.port = ports,
 		.packets_max = fabric_switch_packets(scenario),
+		.poll_ps = scenario->leaf.poll_ps,
 	};
 	struct snapshot *snapshot;
 
@@ -224,6 +228,8 @@ const struct snapshot *fabric_config_apply(const struct scenario *scenario, uint
 		ports[i] = (struct apply_port){
 			.rate_bps = config->ports[i].speed_bps,
 			.link_up = !link_down[node->links[i]],
+			/* Enough for the wire to be busy until the poll after next. */
+			.run_ahead_ps = 2 * scenario->leaf.poll_ps,
 		};
 	snapshot = apply_snapshot(config, &state, fib, fib_filled);
 	if (snapshot == NULL && rte_errno == EINVAL)

@@ -78,7 +78,7 @@ static inline bool wire_free(const struct wire *wire)
 	return !time_after(wire->free_ps, wire->engine->now_ps);
 }
 
-/** Put a frame on the wire, which must be free. Hot. */
+/** Put a frame on the wire: now, or when all before it have left. Hot. */
 void wire_send(struct wire *wire, struct rte_mbuf *packet);
 
 /**

@@ -56,9 +56,9 @@ static void flow_figures(const struct simulation *simulation, const struct flow 
 
 static const char *class_name(const struct scenario *scenario, uint8_t priority)
 {
-	for (uint32_t i = 0; i < scenario->config.class_count; i++)
-		if (scenario->config.classes[i].priority == priority)
-			return scenario->config.classes[i].name;
+	for (uint32_t i = 0; i < scenario->leaf.config.class_count; i++)
+		if (scenario->leaf.config.classes[i].priority == priority)
+			return scenario->leaf.config.classes[i].name;
 	return "";
 }
 

@@ -187,9 +187,9 @@ static int check_expects(struct scenario *scenario, struct schema_document *docu
 /* Classes carry what the hosts send, unless they say else. */
 static void complete_rdma_mtu(struct scenario *scenario)
 {
-	for (uint8_t i = 0; i < scenario->config.class_count; i++)
-		if (scenario->config.classes[i].rdma_mtu_bytes == 0)
-			scenario->config.classes[i].rdma_mtu_bytes = scenario->hosts.mtu_bytes;
+	for (uint8_t i = 0; i < scenario->leaf.config.class_count; i++)
+		if (scenario->leaf.config.classes[i].rdma_mtu_bytes == 0)
+			scenario->leaf.config.classes[i].rdma_mtu_bytes = scenario->hosts.mtu_bytes;
 }
 
 static int check(struct scenario *scenario, struct schema_document *document, const char *path,
@@ -203,11 +203,12 @@ static int check(struct scenario *scenario, struct schema_document *document, co
 		name_by_path(scenario, path);
 	result = check_expects(scenario, document, path);
 	if (config_classes_complete(document, schema_at(document, "leaf.classes"),
-				    &scenario->config) != 0)
+				    &scenario->leaf.config) != 0)
 		result = -EINVAL;
 	complete_rdma_mtu(scenario);
 	scenario_complete_hosts(&scenario->hosts);
-	if (config_buffer_complete(document, schema_at(document, "leaf"), &scenario->config) != 0)
+	if (config_buffer_complete(document, schema_at(document, "leaf"), &scenario->leaf.config) !=
+	    0)
 		result = -EINVAL;
 	if (scenario_build_topology(scenario, document) != 0 || result != 0)
 		return -EINVAL;

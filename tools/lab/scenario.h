@@ -111,7 +111,12 @@ struct scenario {
 	uint64_t seed;
 	uint64_t duration_ps;
 	struct scenario_fabric fabric;
-	struct config config; /* only its classes and leaf.memory_bytes mean something */
+	struct scenario_leaf {
+		/* Its classes, buffer, watchdog, leaf.memory_bytes and leaf.workers mean something. */
+		struct config config;
+		uint64_t
+			poll_ps; /* from one poll of a worker to the next, at most; 0: never late */
+	} leaf;
 	struct scenario_hosts hosts;
 	struct scenario_traffic *traffic;
 	uint32_t traffic_count;

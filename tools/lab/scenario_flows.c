@@ -143,7 +143,7 @@ static const struct config_class *class_by_default(const struct config *config)
 
 static int element_class(struct element *element)
 {
-	const struct config *config = &element->scenario->config;
+	const struct config *config = &element->scenario->leaf.config;
 	const struct scenario_traffic *traffic = element->traffic;
 	const struct config_class *class = NULL;
 
@@ -289,7 +289,7 @@ int scenario_build_flows(struct scenario *scenario, struct schema_document *docu
 	uint32_t before = errors->count + errors->dropped;
 
 	scenario->hosts.cnp_priority =
-		class_of_dscp(&scenario->config, scenario->hosts.cnp_dscp)->priority;
+		class_of_dscp(&scenario->leaf.config, scenario->hosts.cnp_dscp)->priority;
 	for (uint32_t i = 0; i < scenario->traffic_count; i++) {
 		const struct scenario_traffic *traffic = &scenario->traffic[i];
 		struct element element = {

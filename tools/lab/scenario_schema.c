@@ -2,6 +2,7 @@
 #include "tools/lab/scenario.h"
 
 #include "config/schema_leaf.h"
+#include "dataplane/worker.h"
 
 /* Times must be comparable across the wrap of the clock: less than a day. */
 #define DURATION_PS_MAX (3600 * PS_PER_S)
@@ -149,6 +150,14 @@ static const struct schema_table fabric_table = {
 static const struct schema_row leaf_rows[] = {
 	CONFIG_CLASSES_ROWS,
 	CONFIG_BUFFER_ROWS,
+	{"workers", SCHEMA_UINT, SCHEMA_FIELD(struct config, leaf.workers), .min = 1,
+	 .max = WORKER_COUNT_MAX, .fallback = "1",
+	 .help = "Workers of each switch, which share its ports; they run in an order that the seed "
+		 "decides."},
+	{"poll", SCHEMA_TIME, SCHEMA_FIELD(struct scenario_leaf, poll_ps), .max = PS_PER_MS,
+	 .fallback = "0",
+	 .help = "A worker looks at its ports again after half of this time at least and all of it at "
+		 "most, as on a CPU; headroom grows with it. 0: an ideal switch, never late."},
 	{"memory", SCHEMA_SIZE, SCHEMA_FIELD(struct config, leaf.memory_bytes), .min = 1 << 20,
 	 .max = UINT64_C(1) << 40, .fallback = "64MiB",
 	 .help = "Packet buffer memory of each switch. An accounting limit: the lab itself needs a "
@@ -307,7 +316,7 @@ static const struct schema_row scenario_rows[] = {
 	 .max = DURATION_PS_MAX, .fallback = "1ms", .help = "Virtual time that passes."},
 	{"fabric", SCHEMA_MAP, SCHEMA_FIELD(struct scenario, fabric), .table = &fabric_table,
 	 .flags = SCHEMA_REQUIRED, .help = "What there is and how it is connected."},
-	{"leaf", SCHEMA_MAP, SCHEMA_FIELD(struct scenario, config), .table = &leaf_table,
+	{"leaf", SCHEMA_MAP, SCHEMA_FIELD(struct scenario, leaf), .table = &leaf_table,
 	 .help = "All switches."},
 	{"hosts", SCHEMA_MAP, SCHEMA_FIELD(struct scenario, hosts), .table = &scenario_hosts_table,
 	 .help = "All hosts."},

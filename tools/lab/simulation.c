@@ -105,8 +105,8 @@ struct simulation *simulation_create(const struct scenario *scenario, struct rte
 		sampler->part_ps = scenario->duration_ps / sampler->samples;
 	for (uint32_t i = 0; i < scenario->flow_count; i++)
 		sampler->priorities |= 1u << scenario->flows[i].priority;
-	for (uint32_t i = 0; i < scenario->config.class_count; i++) {
-		const struct config_class *class = &scenario->config.classes[i];
+	for (uint32_t i = 0; i < scenario->leaf.config.class_count; i++) {
+		const struct config_class *class = &scenario->leaf.config.classes[i];
 
 		if ((sampler->priorities >> class->priority & 1) != 0)
 			sampler->shaped |= class->max_rate_bps != 0 || class->max_rate_ppm != 0;

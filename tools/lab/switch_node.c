@@ -13,6 +13,9 @@
 #include "dataplane/worker.h"
 #include "tools/lab/allocate.h"
 
+/* Polls of a switch at one picosecond, before others get their turn. */
+#define STEPS_MAX 1000
+
 /* Ports are dealt out to workers in turn. */
 static inline uint16_t port_owner(const struct switch_node *switch_node, uint16_t port)
 {
@@ -24,7 +27,7 @@ static void switch_arrive(struct node *node, uint16_t port)
 	struct switch_node *switch_node = (struct switch_node *)node;
 	uint16_t owner;
 
-	if (switch_node->worker_count == 1) {
+	if (switch_node->ideal) {
 		worker_ready(switch_node->first, port);
 		return;
 	}
@@ -33,34 +36,73 @@ static void switch_arrive(struct node *node, uint16_t port)
 	switch_node->ready |= UINT64_C(1) << owner;
 }
 
-/* Step every worker that has something to do once. @return when the next has */
-static __rte_noinline uint64_t switch_step_workers(struct switch_node *switch_node, uint64_t now_ps)
-{
-	uint64_t next_ps = now_ps + TIME_IDLE_PS;
-	uint64_t ready = switch_node->ready;
-
-	switch_node->ready = 0;
-	for (uint16_t w = 0; w < switch_node->worker_count; w++) {
-		struct worker *worker = leaf_worker(switch_node->leaf, w);
-
-		if ((ready >> w & 1) == 0 && time_after(switch_node->worker_due_ps[w], now_ps))
-			continue;
-		switch_node->worker_due_ps[w] = worker_poll(worker, now_ps);
-		switch_node->ready |= worker_wakes(worker);
-	}
-	if (switch_node->ready != 0)
-		return now_ps;
-	for (uint16_t w = 0; w < switch_node->worker_count; w++)
-		next_ps = time_min(next_ps, switch_node->worker_due_ps[w]);
-	return next_ps;
-}
-
 static void switch_check(struct switch_node *switch_node, uint64_t now_ps)
 {
 	if (leaf_conserved(switch_node->leaf))
 		return;
 	if (switch_node->violations++ == 0)
 		switch_node->violation_ps = now_ps;
+}
+
+/* Workers that have something to do now, and are not held up. */
+static uint64_t workers_due(const struct switch_node *switch_node, uint64_t now_ps)
+{
+	uint64_t due = 0;
+
+	for (uint16_t w = 0; w < switch_node->worker_count; w++) {
+		const struct switch_worker *worker = &switch_node->worker[w];
+
+		if (((switch_node->ready >> w & 1) != 0 || !time_after(worker->due_ps, now_ps)) &&
+		    !time_after(worker->free_ps, now_ps))
+			due |= UINT64_C(1) << w;
+	}
+	return due;
+}
+
+static void step_worker(struct switch_node *switch_node, uint16_t index, uint64_t now_ps)
+{
+	struct switch_worker *worker = &switch_node->worker[index];
+	struct worker *polled = leaf_worker(switch_node->leaf, index);
+	uint64_t poll_ps = switch_node->poll_ps;
+
+	switch_node->ready &= ~(UINT64_C(1) << index);
+	worker->due_ps = worker_poll(polled, now_ps);
+	switch_node->ready |= worker_wakes(polled);
+	if (poll_ps != 0)
+		worker->free_ps = now_ps + poll_ps / 2 +
+				  random_below(&switch_node->random, poll_ps - poll_ps / 2) + 1;
+	if (switch_node->check)
+		switch_check(switch_node, now_ps);
+}
+
+/* Step all that are due, any of them first, until none is. @return when the next is */
+static __rte_noinline uint64_t switch_step_workers(struct switch_node *switch_node, uint64_t now_ps)
+{
+	uint64_t next_ps = now_ps + TIME_IDLE_PS, due;
+	uint32_t steps = 0;
+
+	while ((due = workers_due(switch_node, now_ps)) != 0 && steps++ < STEPS_MAX) {
+		uint32_t skip = (uint32_t)random_below(&switch_node->random,
+						       (uint64_t)__builtin_popcountll(due));
+
+		while (skip-- != 0)
+			due &= due - 1;
+		step_worker(switch_node, (uint16_t)__builtin_ctzll(due), now_ps);
+	}
+	for (uint16_t w = 0; w < switch_node->worker_count; w++) {
+		const struct switch_worker *worker = &switch_node->worker[w];
+		bool ready = (switch_node->ready >> w & 1) != 0;
+		uint64_t due_ps = ready ? now_ps : time_max(worker->due_ps, now_ps);
+
+		next_ps = time_min(next_ps, time_max(due_ps, worker->free_ps));
+	}
+	return next_ps;
+}
+
+void switch_stall(struct switch_node *switch_node, uint16_t worker, uint64_t until_ps)
+{
+	switch_node->worker[worker].free_ps =
+		time_max(switch_node->worker[worker].free_ps, until_ps);
 }
 
 static void switch_release(struct switch_node *switch_node)
@@ -75,7 +117,7 @@ static void switch_release(struct switch_node *switch_node)
 /* What most steps don't need. */
 static __rte_noinline void switch_attend(struct switch_node *switch_node, uint64_t now_ps)
 {
-	if (switch_node->check)
+	if (switch_node->check && switch_node->ideal)
 		switch_check(switch_node, now_ps);
 	switch_release(switch_node);
 	switch_node->attention = switch_node->check || switch_node->retired != NULL;
@@ -86,7 +128,7 @@ static uint64_t switch_run(struct node *node, uint64_t now_ps)
 	struct switch_node *switch_node = (struct switch_node *)node;
 	uint64_t next_ps;
 
-	if (switch_node->worker_count == 1)
+	if (likely(switch_node->ideal))
 		next_ps = worker_poll(switch_node->first, now_ps);
 	else
 		next_ps = switch_step_workers(switch_node, now_ps);
@@ -122,6 +164,11 @@ struct switch_node *switch_create(struct engine *engine, const struct switch_par
 	}
 	switch_node->first = leaf_worker(switch_node->leaf, 0);
 	switch_node->worker_count = params->worker_count;
+	switch_node->poll_ps = params->poll_ps;
+	switch_node->ideal = params->worker_count == 1 && params->poll_ps == 0;
+	switch_node->random = random_of(params->seed, RANDOM_WORKERS, 0);
+	for (uint16_t w = 0; w < params->worker_count; w++)
+		switch_node->worker[w].due_ps = switch_node->worker[w].free_ps = engine->now_ps;
 	switch_node->port_count = params->port_count;
 	switch_node->check = params->check;
 	switch_node->attention = params->check;
@@ -151,7 +198,7 @@ int switch_attach(struct switch_node *switch_node, uint16_t port, struct wire *t
 {
 	struct virtual_io *io = &switch_node->io[port];
 
-	virtual_io_init(io, port, switch_node->mac, tx, rx);
+	virtual_io_init(io, port, switch_node->mac, switch_node->poll_ps == 0, tx, rx);
 	return leaf_attach(switch_node->leaf, port, &io->io, port_owner(switch_node, port));
 }
 

@@ -3,11 +3,15 @@
  * switch_node - one leaf in virtual time: the real dataplane behind virtual wires.
  *
  * It runs when a frame arrives or when a worker asked to be polled; nothing else costs anything,
- * whatever the number of ports. Workers of one leaf are stepped one after the other, none of them
- * at the same time; a worker that another one woke runs at the same picosecond.
+ * whatever the number of ports. An ideal one has one worker, which is never late.
+ *
+ * Several workers are stepped one after the other, in an order that the seed decides, none of them at the
+ * same time. With `poll_ps`, a worker that was polled is busy for some time between half of it and
+ * all of it: only then does it see what came meanwhile, as on a CPU. So their polls fall together in
+ * ever new ways, and a run can be repeated.
  *
  * With `check` on, conservation (every frame that came in is queued, was sent, consumed or dropped)
- * is tested after every step.
+ * is tested after every step of a worker.
  *
  * Thread: the lab's.
  */
@@ -19,6 +23,7 @@
 
 #include "dataplane/leaf.h"
 #include "tools/lab/engine.h"
+#include "tools/lab/random.h"
 #include "tools/lab/virtual_io.h"
 
 struct fib;
@@ -32,8 +37,14 @@ struct switch_params {
 	uint32_t packets_max;          /* in this leaf at most */
 	uint32_t fdb_entries;
 	uint64_t seed;
+	uint64_t poll_ps;   /* from one poll of a worker to the next, at most; 0: never late */
 	const uint8_t *mac; /* of all its ports */
 	bool check;
+};
+
+struct switch_worker {
+	uint64_t due_ps;  /* when it wants to be polled */
+	uint64_t free_ps; /* not before */
 };
 
 struct switch_node {
@@ -45,11 +56,14 @@ struct switch_node {
 	uint16_t worker_count;
 	uint16_t port_count;
 	bool check;
+	bool ideal;
 	bool attention;        /* the next step has more to do than its workers */
 	uint64_t ready;        /* bit w: worker w has something to do now */
 	uint64_t violations;   /* steps after which something was missing */
 	uint64_t violation_ps; /* when first */
-	uint64_t worker_due_ps[WORKER_COUNT_MAX];
+	uint64_t poll_ps;
+	struct random random;
+	struct switch_worker worker[WORKER_COUNT_MAX];
 	/* Snapshots that were replaced, until no worker can hold them. */
 	const struct snapshot *snapshot, *retired;
 	uint64_t retired_token;
@@ -67,6 +81,9 @@ void switch_free(struct switch_node *switch_node);
 
 /** Plug wires in. Every port, before the first run. @return 0 or -errno */
 int switch_attach(struct switch_node *switch_node, uint16_t port, struct wire *tx, struct wire *rx);
+
+/** A worker is not polled until then, whatever comes. Not of an ideal switch. */
+void switch_stall(struct switch_node *switch_node, uint16_t worker, uint64_t until_ps);
 
 /**
  * Put a snapshot in force; the switch owns it from now on.

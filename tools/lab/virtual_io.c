@@ -23,6 +23,11 @@ static uint16_t virtual_tx_burst(struct port_io *io, uint16_t queue, struct rte_
 	struct virtual_io *virtual_io = (struct virtual_io *)io;
 
 	(void)queue;
+	if ((io->flags & PORT_IO_EXACT) == 0) {
+		for (uint16_t i = 0; i < count; i++)
+			wire_send(virtual_io->tx, packets[i]);
+		return count;
+	}
 	if (count == 0 || !wire_free(virtual_io->tx))
 		return 0;
 	wire_send(virtual_io->tx, packets[0]);
@@ -71,11 +76,14 @@ static const struct port_io_ops virtual_ops = {
 	.close = virtual_close,
 };
 
-void virtual_io_init(struct virtual_io *virtual_io, uint16_t port, const uint8_t *mac,
+void virtual_io_init(struct virtual_io *virtual_io, uint16_t port, const uint8_t *mac, bool exact,
 		     struct wire *tx, struct wire *rx)
 {
 	*virtual_io = (struct virtual_io){
-		.io = {.ops = &virtual_ops, .port = port, .rx_queues = 1, .flags = PORT_IO_EXACT},
+		.io = {.ops = &virtual_ops,
+		       .port = port,
+		       .rx_queues = 1,
+		       .flags = exact ? PORT_IO_EXACT : 0},
 		.tx = tx,
 		.rx = rx,
 	};

@@ -2,8 +2,9 @@
 /*
  * virtual_io - a leaf's port on virtual wires: the lab's implementation of port_io.
  *
- * Exact and without run-ahead: a frame is taken when the wire is free, one at a time, and goes at
- * that picosecond. What arrives is there at its arrival; the node calls worker_ready() then.
+ * An exact one has no run-ahead: a frame is taken when the wire is free, one at a time, and goes at that
+ * picosecond. Any other takes what it gets, to be sent one after the other, as a NIC's ring; the leaf's wire
+ * clock bounds it. What arrives is there at its arrival; the node calls worker_ready() then.
  *
  * Thread: the lab's.
  */
@@ -20,7 +21,7 @@ struct virtual_io {
 };
 
 /** @param port id in the leaf. @param mac six bytes: the port's own address */
-void virtual_io_init(struct virtual_io *virtual_io, uint16_t port, const uint8_t *mac,
+void virtual_io_init(struct virtual_io *virtual_io, uint16_t port, const uint8_t *mac, bool exact,
 		     struct wire *tx, struct wire *rx);
 
 #endif
