@@ -261,7 +261,13 @@ class Leaf:
         self.write(config)
 
     def write(self, config):
-        """Replace the configuration file. $RUNTIME in it becomes the runtime directory."""
+        """
+        Replace the configuration file. $RUNTIME in it becomes the runtime directory; with
+        ROCELEAF_TEST_WORKERS=n in the environment the leaf has n workers.
+        """
+        workers = os.environ.get("ROCELEAF_TEST_WORKERS")
+        if workers:
+            config = config.replace("leaf: {", f"leaf: {{workers: {workers}, ", 1)
         with open(self.path, "w", encoding="utf-8") as file:
             file.write(config.replace("$RUNTIME", self.runtime))
 
