@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "tests/unit/pause_fixture.h"
 
@@ -365,4 +366,133 @@ LEAF_TEST(ecn_queue, CNT_WRED_ECN_counters_are_what_was_seen)
 	cr_assert_eq(seen + drops_of(&f, DROP_WRED), 2000);
 	cr_assert_eq(totals(LOSSY).drop_packets, drops_of(&f, DROP_WRED));
 	cr_assert_eq(totals(LOSSY).drop_bytes, drops_of(&f, DROP_WRED) * FRAME_BYTES);
+}
+
+/* So many frames wait, and then go. @return marks of those with `from` or more behind them, up to `to` */
+static uint32_t marks_of_burst(uint32_t count, uint32_t from, uint32_t to)
+{
+	uint32_t marks = 0;
+	struct frame frame;
+
+	pause_receive(&f, SINK, LOSSLESS, 65535);
+	for (uint32_t i = 0; i < count; i++)
+		send_one(LOSSLESS, ECT0);
+	pause_receive(&f, SINK, LOSSLESS, 0);
+	for (uint32_t behind = count; behind-- > 0;) {
+		cr_assert_neq(pause_next(&f, f.now_ps + PS_PER_US, &frame), UINT64_MAX);
+		if (behind >= from && behind <= to)
+			marks += codepoint(&frame) == CE;
+	}
+	cr_assert_eq(totals(LOSSLESS).depth_packets, 0, "all came out");
+	f.now_ps += PS_PER_US;
+	return marks;
+}
+
+/* L is 1900 frames; from there to twice that the chance rises to 10 %, 5 % on average. */
+LEAF_TEST(ecn_queue, ECN_STEP_SMALL_below_the_threshold_none_and_above_it_as_many_as_the_ramp_says)
+{
+	const uint32_t threshold = 1900;
+	uint32_t marks;
+
+	open_ecn(LOSSLESS, threshold * FRAME_BYTES, 2 * threshold * FRAME_BYTES, 0.1);
+	cr_assert_eq(marks_of_burst(threshold - 1, 0, UINT32_MAX), 0);
+	cr_assert_eq(marks_of_burst(threshold + 1, 0, UINT32_MAX), 0, "just L behind the first");
+	cr_assert_eq(totals(LOSSLESS).ecn_marked, 0);
+	marks = marks_of_burst(2 * threshold, threshold + 1, UINT32_MAX);
+	cr_assert(marks * 100 >= 3 * threshold && marks * 100 <= 7 * threshold, "%u", marks);
+	cr_assert_eq(totals(LOSSLESS).ecn_marked, marks, "none of the last %u", threshold);
+	cr_assert_eq(drops_total(&f), 0);
+}
+
+/* Bins of 100 KB from 0 to 2 MB, by a burst that drains; the chance rises to 5 % at 2 MB. */
+LEAF_TEST(ecn_queue, ECN_RED_ACC_each_bin_of_a_draining_queue_has_its_share)
+{
+	const uint32_t rounds = 50, kmin = 500, kmax = 2000, step = 100;
+	const uint32_t bins = kmax / step;
+	uint32_t marks[21] = {0};
+
+	open_ecn(LOSSLESS, kmin * FRAME_BYTES, kmax * FRAME_BYTES, 0.05);
+	for (uint32_t round = 0; round < rounds; round++) {
+		struct frame frame;
+
+		pause_receive(&f, SINK, LOSSLESS, 65535);
+		for (uint32_t i = 0; i < kmax + 11; i++)
+			send_one(LOSSLESS, ECT0);
+		pause_receive(&f, SINK, LOSSLESS, 0);
+		for (uint32_t behind = kmax + 11; behind-- > 0;) {
+			cr_assert_neq(pause_next(&f, f.now_ps + PS_PER_US, &frame), UINT64_MAX);
+			/* Bin b is behind 100 b + 1 to 100 b + 100 frames; the last one above Kmax. */
+			if (behind != 0)
+				marks[(behind - 1) / step] += codepoint(&frame) == CE;
+		}
+		f.now_ps += PS_PER_US;
+	}
+	for (uint32_t b = 0; b < bins; b++) {
+		double middle = b * step + (step + 1) / 2.0, draws = rounds * (double)step;
+		double p = middle <= kmin ? 0 : 0.05 * (middle - kmin) / (kmax - kmin);
+
+		cr_assert(within_four_sigma(marks[b], draws, p), "bin %u: %u of %g, wanted %g", b,
+			  marks[b], draws, draws * p);
+		cr_assert(marks[b] - draws * p <= draws / 100 &&
+				  draws * p - marks[b] <= draws / 100,
+			  "one point in a hundred");
+	}
+	cr_assert_eq(marks[bins], rounds * 10, "all above Kmax");
+}
+
+/* Drops begin at their own threshold, above that of marks; each looks at its own end of the queue. */
+LEAF_TEST(ecn_queue, WRED_LOSSY_marks_and_drops_have_thresholds_of_their_own)
+{
+	struct frame frame;
+
+	open_marking(GBPS / 1000, LOSSY,
+		     &(struct mark_table){.ecn_min_bytes = 20000,
+					  .ecn_max_bytes = 20000,
+					  .wred_min_bytes = 40000,
+					  .wred_max_bytes = 40000});
+	/* The first is on the wire. 39 wait, and are not dropped though they are above 20000. */
+	for (uint32_t i = 0; i < 40; i++)
+		send_one(LOSSY, NOT_ECT);
+	cr_assert_eq(drops_total(&f), 0);
+	send_one(LOSSY, NOT_ECT);
+	cr_assert_eq(drops_total(&f), 0, "40 is not above it");
+	for (uint32_t i = 0; i < 10; i++)
+		send_one(LOSSY, i % 2 != 0 ? NOT_ECT : ECT0);
+	cr_assert_eq(drops_of(&f, DROP_WRED), 5);
+	fixture_settle(&f);
+	/* 45 waited: 44 behind the first that left then, down to 21 behind the 24th, all but 5 Not-ECT. */
+	cr_assert_eq(totals(LOSSY).ecn_unmarked, 24);
+	cr_assert_eq(totals(LOSSY).ecn_marked, 0);
+	for (uint32_t i = 0; i < 46; i++)
+		cr_assert(fixture_take(&f, SINK, &frame));
+}
+
+/* RFC 6040: what a switch in between marks is the outer header; the end of the tunnel does the rest. */
+LEAF_TEST(ecn_queue, only_the_outer_header_of_a_tunnel_is_marked)
+{
+	struct frame inner = FRAME(.family = 4, .source = 0x0a050001, .destination = 0x0a050002,
+				   .traffic_class = 26 << 2 | ECT0, .payload_bytes = 18);
+	struct frame frame =
+		FRAME(.destination_mac = FIXTURE_ROUTER, .source_mac = router_peer(SENDER),
+		      .family = 4, .source = 0x0a010001, .destination = 0x0a000001,
+		      .traffic_class = 26 << 2 | ECT1, .payload_bytes = 60);
+	struct frame out;
+
+	/* IP in IP: protocol 4 and the inner packet behind the outer header. */
+	frame.byte[14 + 9] = 4;
+	memcpy(frame.byte + 34, inner.byte + 14, 20 + 18);
+	frame_checksum_set(&frame, 14);
+	open_ecn(LOSSLESS, 1, 1, 1.0);
+	pause_receive(&f, SINK, LOSSLESS, 65535);
+	for (uint32_t i = 0; i < 3; i++) {
+		fixture_inject(&f, SENDER, &frame);
+		fixture_poll(&f);
+	}
+	pause_receive(&f, SINK, LOSSLESS, 0);
+	fixture_settle(&f);
+	for (uint32_t i = 0; i < 3; i++) {
+		cr_assert(fixture_take(&f, SINK, &out));
+		cr_assert_eq(codepoint(&out), i < 2 ? CE : ECT1);
+		cr_assert_eq(memcmp(out.byte + 34, frame.byte + 34, frame.size - 34), 0);
+	}
 }

@@ -289,11 +289,13 @@ Test(pfc_honour, HON_RESP_TIME_what_leaves_after_a_pause_is_bounded_by_the_run_a
 	static const uint64_t run_aheads_ps[] = {0, PS_PER_US, 5 * PS_PER_US};
 
 	fixture_start_eal();
-	for (uint32_t i = 0; i < 7 * 3; i++) {
-		const uint64_t rate_bps = speeds[i / 3].gbps * GBPS;
+	for (uint32_t i = 0; i < 7 * 3 * 2; i++) {
+		/* The device has just been filled up, or is about to be. */
+		const uint64_t after_ps = i % 2 * 6 * PS_PER_US;
+		const uint64_t rate_bps = speeds[i / 6].gbps * GBPS;
 		const uint64_t frame_ps =
 			(FRAME_BYTES + WIRE_OVERHEAD_BYTES) * 8 * PS_PER_S / rate_bps;
-		const uint64_t run_ahead_ps = run_aheads_ps[i % 3];
+		const uint64_t run_ahead_ps = run_aheads_ps[i / 2 % 3];
 		struct snapshot *snapshot;
 		uint64_t begin_ps, left_ps;
 		uint32_t count;
@@ -306,16 +308,16 @@ Test(pfc_honour, HON_RESP_TIME_what_leaves_after_a_pause_is_bounded_by_the_run_a
 		begin_ps = f.now_ps;
 		for (uint32_t k = 0; k < 700; k++)
 			pause_send(&f, SENDER, 3, FRAME_BYTES);
-		count = sent_until(begin_ps + 6 * PS_PER_US, &priorities);
+		count = sent_until(begin_ps + after_ps, &priorities);
 		pause_receive(&f, SINK, 3, 65535);
 		cr_assert_eq(sent_until(f.now_ps + 10 * PS_PER_US, &priorities), 0);
 		/* The wire was busy since the beginning, and is until it has sent them all. */
-		left_ps = count * frame_ps - 6 * PS_PER_US;
-		cr_assert_leq(left_ps, run_ahead_ps + frame_ps, "%" PRIu64 "G", speeds[i / 3].gbps);
+		left_ps = count * frame_ps - after_ps;
+		cr_assert_leq(left_ps, run_ahead_ps + frame_ps, "%" PRIu64 "G", speeds[i / 6].gbps);
 		cr_assert_geq(left_ps, run_ahead_ps / 2, "the bound is tight");
 		if (run_ahead_ps == 0)
 			cr_assert_leq(left_ps,
-				      speeds[i / 3].limit_quanta * QUANTUM_PS(rate_bps) + frame_ps);
+				      speeds[i / 6].limit_quanta * QUANTUM_PS(rate_bps) + frame_ps);
 		pause_receive(&f, SINK, 3, 0);
 		fixture_settle(&f);
 		finish();
