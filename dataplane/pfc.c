@@ -12,7 +12,7 @@
 #define RETRY_PS (2 * PS_PER_US)
 
 /* How old a time may get. They are compared up to 106 days (units.h). */
-#define TIMES_PS_MAX (60 * 86400 * PS_PER_S)
+#define TIMES_PS_MAX (UINT64_C(60) * 86400 * PS_PER_S)
 
 /*
  * What a reader must see together changes between these two. All stores in between are releases, all
