@@ -95,7 +95,7 @@ struct buffer_plan_queue {
 	bool scaled; /* `ecn: auto` had to be scaled down */
 	struct config_curve ecn_curve, wred_curve;
 	uint64_t half_life_ps; /* both go by the average depth; 0: by the depth itself */
-	uint64_t k; /* T / Kmin; 0: no lossless class, or no ecn */
+	uint64_t k;            /* T / Kmin; 0: no lossless class, or no ecn */
 };
 
 struct buffer_plan_class {
