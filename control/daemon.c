@@ -52,21 +52,22 @@ static int start_eal(struct daemon *daemon, struct config_errors *errors)
 {
 	uint16_t cpus[EAL_CPUS_MAX];
 	uint32_t cpu_count = eal_cpus(cpus, EAL_CPUS_MAX);
-	uint64_t huge_bytes = memory_hugepages_free(), available = memory_available();
+	uint64_t huge_bytes = memory_hugepages_free(), available = memory_available(), needed;
 	const char *why = "?";
 
 	memory_plan(daemon->config, &daemon->memory);
+	needed = daemon->memory.eal_bytes + daemon->memory.table_bytes;
 	daemon->hugepages = huge_bytes >= daemon->memory.eal_bytes;
 	if (huge_bytes > 0 && !daemon->hugepages)
 		events_add(daemon->events, EVENT_WARNING, EVENT_PORT_NONE,
 			   "%llu MiB of hugepages are free, %llu MiB are needed: running without",
 			   (unsigned long long)(huge_bytes >> 20),
 			   (unsigned long long)(daemon->memory.eal_bytes >> 20));
-	if (!daemon->hugepages && available > 0 && available < daemon->memory.eal_bytes) {
+	if (!daemon->hugepages && available > 0 && available < needed) {
 		config_fail(daemon->config, errors, config_mark_of(daemon->config, "leaf.memory"),
 			    "memory: %llu MiB are needed, with tables and DPDK's own; this machine "
 			    "has %llu MiB to give",
-			    (unsigned long long)(daemon->memory.eal_bytes >> 20),
+			    (unsigned long long)(needed >> 20),
 			    (unsigned long long)(available >> 20));
 		return start_config_failed(errors);
 	}

@@ -9,6 +9,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "dataplane/fib.h"
 #include "dataplane/units.h"
 
 #define MIB        UINT64_C(1048576)
@@ -23,8 +24,12 @@
 /* A kernel port's tables; a DPDK device's descriptor rings. */
 #define MEMORY_PORT_BYTES (2 * MIB)
 
-/* A route in one FIB: trie nodes of both families; there are two FIBs while one replaces the other. */
-#define MEMORY_ROUTE_BYTES (2 * UINT64_C(1024))
+/* There are two FIBs while one replaces the other. */
+#define MEMORY_FIBS 2
+
+/* Nodes of a FIB for an interface's address: of itself and the edges of its network. */
+#define MEMORY_ADDRESS_NODES  32
+#define MEMORY_ADDRESS_ROUTES 4
 
 static uint32_t round_up(uint32_t value, uint32_t step)
 {
@@ -41,6 +46,76 @@ static uint64_t pool_bytes(const struct memory_plan *plan)
 	if (plan->buffer_bytes > PAGE_BYTES)
 		return count * round_up(plan->buffer_bytes, PAGE_BYTES);
 	return (count / (PAGE_BYTES / plan->buffer_bytes) + 1) * PAGE_BYTES;
+}
+
+static int compare_prefixes(const void *a, const void *b)
+{
+	const struct config_prefix *const *x = a, *const *y = b;
+	int order = memcmp((*x)->ip.bytes, (*y)->ip.bytes, sizeof((*x)->ip.bytes));
+
+	return order != 0 ? order : (int)(*x)->length - (int)(*y)->length;
+}
+
+/*
+ * A route has a node at each eight bits beyond the root's that it goes past; it shares those with
+ * routes of the same beginning. Sorted by address, these stand together, if not side by side: the
+ * last one that went as far is remembered for each depth.
+ */
+static uint32_t nodes_of(const struct config_prefix *const *sorted, uint32_t count)
+{
+	const struct config_prefix *last[FIB_DEPTH_MAX] = {NULL};
+	uint32_t nodes = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		for (uint32_t depth = 0; depth < FIB_DEPTH_MAX; depth++) {
+			uint32_t bytes = FIB_ROOT6_BITS / 8 + depth;
+
+			if (sorted[i]->length <= 8 * bytes)
+				break;
+			if (last[depth] == NULL ||
+			    memcmp(last[depth]->ip.bytes, sorted[i]->ip.bytes, bytes) != 0)
+				nodes++;
+			last[depth] = sorted[i];
+		}
+	}
+	return nodes;
+}
+
+uint32_t memory_fib_nodes(const struct config *config, uint8_t family)
+{
+	const struct config_prefix **sorted =
+		calloc((size_t)config->route_count + 1, sizeof(const struct config_prefix *));
+	uint32_t count = 0, nodes = 0;
+
+	for (uint32_t i = 0; i < config->route_count; i++) {
+		const struct config_prefix *to = &config->routes[i].to;
+
+		if (to->ip.family != family)
+			continue;
+		if (sorted != NULL)
+			sorted[count] = to;
+		count++;
+	}
+	if (sorted == NULL)
+		return count * (family == 6 ? FIB_DEPTH_MAX : 2); /* as if they shared none */
+	qsort(sorted, count, sizeof(const struct config_prefix *), compare_prefixes);
+	nodes = nodes_of(sorted, count);
+	free(sorted);
+	return nodes;
+}
+
+static uint64_t fib_bytes_of(const struct config *config)
+{
+	uint32_t addresses = 1, nodes[2];
+
+	for (uint16_t i = 0; i < config->port_count; i++)
+		addresses += config->ports[i].address_count;
+	for (uint16_t i = 0; i < config->vlan_count; i++)
+		addresses += config->vlans[i].address_count;
+	nodes[0] = memory_fib_nodes(config, 4) + addresses * MEMORY_ADDRESS_NODES;
+	nodes[1] = memory_fib_nodes(config, 6) + addresses * MEMORY_ADDRESS_NODES;
+	return fib_bytes(FIB_COMPACT, config->route_count + addresses * MEMORY_ADDRESS_ROUTES,
+			 nodes);
 }
 
 void memory_plan(const struct config *config, struct memory_plan *plan)
@@ -68,8 +143,8 @@ void memory_plan(const struct config *config, struct memory_plan *plan)
 	/* The mempool keeps free buffers in a ring of pointers, a power of two of them. */
 	plan->eal_bytes = MEMORY_EAL_BYTES + pool_bytes(plan) +
 			  (uint64_t)plan->buffer_count * 2 * sizeof(void *) +
-			  config->port_count * MEMORY_PORT_BYTES +
-			  config->route_count * MEMORY_ROUTE_BYTES;
+			  config->port_count * MEMORY_PORT_BYTES;
+	plan->table_bytes = MEMORY_FIBS * fib_bytes_of(config);
 }
 
 uint64_t memory_available(void)

@@ -20,8 +20,7 @@
 #define NODE_BITS          8
 #define ROUTES_MAX         (1u << 24)
 #define LENGTH_MAX         128
-/* Nodes below each other: a /128 below a root of 16 bits. */
-#define DEPTH_MAX          ((LENGTH_MAX - FIB_ROOT6_BITS) / NODE_BITS)
+#define DEPTH_MAX          FIB_DEPTH_MAX
 
 #define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
 
@@ -83,13 +82,20 @@ static size_t root_bytes(const struct fib_trie *trie)
 	return sizeof(uint32_t) << trie->root_bits;
 }
 
-static int book_create(struct book *book, struct fib_trie *trie, uint32_t bits, uint32_t root_bits,
-		       uint32_t routes_max)
+static uint32_t route_slots(uint32_t routes_max)
 {
 	uint32_t slots = 2;
 
 	while (slots < 2 * routes_max)
 		slots *= 2;
+	return slots;
+}
+
+static int book_create(struct book *book, struct fib_trie *trie, uint32_t bits, uint32_t root_bits,
+		       uint32_t routes_max)
+{
+	uint32_t slots = route_slots(routes_max);
+
 	trie->root_bits = root_bits;
 	trie->root_shift = 32 - root_bits;
 	trie->root = table_allocate(root_bytes(trie));
@@ -243,6 +249,11 @@ static uint32_t entry_of(uint32_t length, uint32_t group)
 	return length << FIB_ENTRY_LENGTH_SHIFT | group;
 }
 
+static uint32_t capacity_above(uint32_t capacity)
+{
+	return capacity < 64 ? 64 : capacity * 2;
+}
+
 /* Have enough nodes for the longest path, so that nothing fails halfway. */
 static int nodes_reserve(struct book *book)
 {
@@ -250,7 +261,7 @@ static int nodes_reserve(struct book *book)
 	void *memory;
 
 	while (capacity - book->node_count + book->node_unused_count < DEPTH_MAX)
-		capacity = capacity < 64 ? 64 : capacity * 2;
+		capacity = capacity_above(capacity);
 	if (capacity == book->node_capacity)
 		return 0;
 	if (capacity > FIB_ENTRY_INDEX)
@@ -459,4 +470,21 @@ uint32_t fib_node_count(const struct fib *fib, uint8_t family)
 	const struct book *book = &fib->books->book[family == 6];
 
 	return book->node_count - book->node_unused_count;
+}
+
+uint64_t fib_bytes(enum fib_kind kind, uint32_t routes_max, const uint32_t nodes[2])
+{
+	uint64_t bytes = sizeof(struct fib) + sizeof(struct fib_books);
+
+	bytes += sizeof(uint32_t) << (kind == FIB_DIR24_8 ? ROOT4_FLAT_BITS : ROOT4_COMPACT_BITS);
+	bytes += sizeof(uint32_t) << FIB_ROOT6_BITS;
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t capacity = 0;
+
+		while (capacity < nodes[i] + DEPTH_MAX)
+			capacity = capacity_above(capacity);
+		bytes += (uint64_t)route_slots(routes_max) * sizeof(struct route) +
+			 capacity * (FIB_NODE_ENTRIES * sizeof(uint32_t) + sizeof(uint32_t));
+	}
+	return bytes;
 }

@@ -34,6 +34,7 @@ enum fib_kind {
 };
 
 #define FIB_ROOT6_BITS   16
+#define FIB_DEPTH_MAX    14 /* nodes below each other: a /128 below a root of 16 bits */
 #define FIB_NODE_ENTRIES 256
 
 /*
@@ -81,6 +82,12 @@ int fib_delete(struct fib *fib, uint8_t family, const uint8_t *address, uint8_t 
 
 /** Nodes in use below the root, 1 KB each. layer: control side. @param family 4 or 6 */
 uint32_t fib_node_count(const struct fib *fib, uint8_t family);
+
+/**
+ * Memory that a FIB takes at most, in bytes: of the process, none of DPDK's. layer: control side
+ * @param nodes [family == 6] that its routes need
+ */
+uint64_t fib_bytes(enum fib_kind kind, uint32_t routes_max, const uint32_t nodes[2]);
 
 /** Hot. Group of an IPv4 destination (host byte order), FIB_NO_ROUTE when there is none. */
 static inline uint32_t fib_trie_find4(const struct fib_trie *trie, uint32_t destination)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_mbuf.h>
 
 #include "control/eal.h"
+#include "dataplane/fib.h"
 
 static struct config_errors errors;
 static struct eal_arguments arguments;
@@ -173,5 +176,89 @@ Test(memory, gives_drivers_the_steps_they_want)
 	memory_plan(config, &plan);
 	cr_assert_eq(plan.data_bytes, 9234);
 	cr_assert_eq(plan.room_bytes, 128 + 10240);
+	config_free(config);
+}
+
+static uint32_t draw(uint64_t *state, uint32_t below)
+{
+	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (uint32_t)(*state >> 33) % below;
+}
+
+#define ROUTES 5000u
+
+/* Routes of all lengths, many of which begin alike. */
+static struct config *config_of_routes(void)
+{
+	struct config *config = calloc(1, sizeof(*config));
+	uint64_t state = 3;
+
+	config->routes = calloc(ROUTES, sizeof(*config->routes));
+	config->route_count = ROUTES;
+	for (uint32_t i = 0; i < ROUTES; i++) {
+		struct config_prefix *to = &config->routes[i].to;
+		uint32_t bits = draw(&state, 2) == 0 ? 32 : 128;
+
+		to->ip.family = bits == 32 ? 4 : 6;
+		to->length = (uint8_t)draw(&state, bits + 1);
+		for (uint32_t byte = 0; byte < bits / 8; byte++) {
+			uint32_t left = to->length > 8 * byte ? to->length - 8 * byte : 0;
+			uint32_t mask = left >= 8 ? 0xff : 0xff00u >> left & 0xff;
+
+			to->ip.bytes[byte] =
+				(uint8_t)(draw(&state, draw(&state, 2) == 0 ? 3 : 256) & mask);
+		}
+	}
+	return config;
+}
+
+/* The FIB itself says what it needs; what malloc() has given out is no more than was said. */
+Test(memory, knows_how_much_the_routes_take)
+{
+	struct config *config = config_of_routes();
+	const uint32_t nodes[2] = {memory_fib_nodes(config, 4), memory_fib_nodes(config, 6)};
+	uint64_t most_bytes = fib_bytes(FIB_COMPACT, ROUTES, nodes);
+	struct mallinfo2 before = mallinfo2(), after;
+	struct fib *fib = fib_create(FIB_COMPACT, ROUTES);
+	uint64_t used_bytes;
+
+	cr_assert_not_null(fib);
+	for (uint32_t i = 0; i < ROUTES; i++) {
+		const struct config_prefix *to = &config->routes[i].to;
+
+		cr_assert_eq(fib_add(fib, to->ip.family, to->ip.bytes, to->length, i + 1), 0);
+	}
+	cr_expect_eq(fib_node_count(fib, 4), nodes[0]);
+	cr_expect_eq(fib_node_count(fib, 6), nodes[1]);
+	after = mallinfo2();
+	used_bytes = after.uordblks + after.hblkhd - before.uordblks - before.hblkhd;
+	/* Headers of malloc()'s own, and whole pages of large blocks. Sanitizers say 0. */
+	cr_expect_leq(used_bytes, most_bytes + 12 * 4096, "%lu, %lu", used_bytes, most_bytes);
+	cr_expect(used_bytes == 0 || used_bytes > most_bytes / 2);
+	fib_free(fib);
+	free(config->routes);
+	free(config);
+}
+
+Test(memory, of_dpdk_is_not_what_routes_take)
+{
+	struct config *config = load("memory: 64MiB", "");
+	struct config_route *routes = calloc(1000, sizeof(*routes));
+	struct memory_plan with, without;
+
+	for (uint32_t i = 0; i < 1000; i++)
+		routes[i].to = (struct config_prefix){{4, {10, (uint8_t)(i >> 8), (uint8_t)i}}, 24};
+	memory_plan(config, &without);
+	config->routes = routes;
+	config->route_count = 1000;
+	memory_plan(config, &with);
+	cr_expect_eq(with.eal_bytes, without.eal_bytes);
+	cr_expect_gt(with.table_bytes, without.table_bytes);
+	/* All share the nodes of four /16; so two tables of 2048 routes at 24 bytes, both families. */
+	cr_expect_eq(memory_fib_nodes(config, 4), 4);
+	cr_expect_lt(with.table_bytes - without.table_bytes, 2 * 2 * 2048 * 24 + 1);
+	config->routes = NULL;
+	config->route_count = 0;
+	free(routes);
 	config_free(config);
 }
