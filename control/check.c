@@ -67,7 +67,7 @@ static void print_memory(const struct config *config, const struct memory_plan *
 		      (unsigned long long)config->leaf.memory_bytes, plan->buffer_count,
 		      (unsigned long long)bytes,
 		      check_bytes_time_text(bytes, rate_bps, text, sizeof(text)),
-		      (unsigned long long)(plan->eal_bytes + plan->table_bytes));
+		      (unsigned long long)plan->eal_bytes + plan->table_bytes);
 }
 
 static void print_vlans(const struct config_port *port, FILE *out)
