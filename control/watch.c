@@ -39,13 +39,8 @@ static void look_at_guard(struct daemon *daemon, uint64_t now_ns)
 		.guards = pool.guards,
 		.packets_max = table->packets_max,
 		.guard_packets = table->guard_packets,
+		.packets = leaf_drops(daemon->leaf, DROP_GUARD),
 	};
-	for (uint16_t port = 0; port <= daemon->port_count; port++) {
-		struct port_totals totals;
-
-		leaf_port_totals(daemon->leaf, port, &totals);
-		now.packets += totals.drop[DROP_GUARD];
-	}
 	faults_look_guard(daemon->faults, &now, now_ns);
 }
 

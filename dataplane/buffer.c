@@ -161,10 +161,12 @@ void buffer_charge(struct worker *worker)
 		worker->room[p] = 0;
 		port_charge(worker, worker->room_port, p, (uint64_t)bytes);
 		packets_charge(worker, p);
+		if ((worker->lossless_mask >> p & 1) == 0)
+			continue;
 		if ((buffer_reasons(leaf_state(worker->leaf, worker->room_port, p)) &
 		     PAUSE_BUFFER) != 0)
 			worker->headroom_since += (uint64_t)bytes;
-		else if ((worker->lossless_mask >> p & 1) != 0)
+		else
 			worker->shared_since += (uint64_t)bytes;
 	}
 	worker->opened = 0;
@@ -237,8 +239,6 @@ static void decide_port(struct worker *worker, uint16_t port, uint64_t now_ps)
 		port_bits_set(&worker->active, port);
 	else if (port_bits_test(&worker->active, port))
 		port_bits_clear(&worker->active, port);
-	atomic_store_explicit(&worker->limited, !port_bits_empty(&worker->active),
-			      memory_order_relaxed);
 }
 
 bool buffer_changed(const struct worker *worker)
@@ -281,12 +281,14 @@ void buffer_evaluate(struct worker *worker, uint64_t now_ps)
 	if (!worker->alone && counter_get(&worker->shared_bytes) > before)
 		wake_limited(worker);
 	used = shared_used(worker);
-	if (used == worker->shared_seen)
-		return;
-	worker->shared_seen = used;
-	/* Their limit has changed. */
-	PORT_BITS_FOREACH(&worker->active, port)
-	decide_port(worker, port, now_ps);
+	if (used != worker->shared_seen) {
+		worker->shared_seen = used;
+		/* Their limit has changed. */
+		PORT_BITS_FOREACH(&worker->active, port)
+		decide_port(worker, port, now_ps);
+	}
+	atomic_store_explicit(&worker->limited, !port_bits_empty(&worker->active),
+			      memory_order_relaxed);
 }
 
 static __rte_noinline void guard_turn(struct worker *worker, bool on, uint64_t now_ps)

@@ -211,15 +211,8 @@ static void charge_again(struct worker *worker, struct rte_mbuf *packet)
 static void drop_queued(struct worker *worker, struct rte_mbuf *packet, uint16_t port,
 			enum drop_reason reason)
 {
-	const struct packet_meta *meta = packet_meta(packet);
-
-	if (reason == DROP_WATCHDOG) {
-		struct queue_rare_counters *rare =
-			&worker->queue_rare[meta->priority * worker->leaf->ports + port];
-
-		counter_add(&rare->watchdog_packets, 1);
-		counter_add(&rare->watchdog_bytes, meta->cost_bytes);
-	}
+	if (reason == DROP_WATCHDOG)
+		count_watchdog(worker, port, packet_meta(packet));
 	packet_drop(worker, packet, reason);
 }
 
@@ -443,9 +436,8 @@ static __rte_noinline void mark(struct worker *worker, uint16_t port, uint32_t p
 	switch (ecn_mark(packet_data(packet) + meta->l3_offset, meta->flags)) {
 	case ECN_MARK_SET:
 		counter_add(&counters->ecn_marked, 1);
-		counter_add(
-			&worker->queue_rare[priority * worker->leaf->ports + port].ecn_marked_bytes,
-			packet_length(packet));
+		counter_add(&worker_queue_rare(worker, port, priority)->ecn_marked_bytes,
+			    packet_length(packet));
 		break;
 	case ECN_MARK_NOT_ECT:
 		counter_add(&counters->ecn_unmarked, 1);

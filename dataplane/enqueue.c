@@ -3,12 +3,6 @@
 
 #include "dataplane/ecn.h"
 
-static struct queue_rare_counters *rare_counters(struct worker *worker, uint16_t port,
-						 uint8_t priority)
-{
-	return &worker->queue_rare[priority * worker->leaf->ports + port];
-}
-
 static void refuse(struct worker *worker, struct rte_mbuf *packet, uint16_t egress,
 		   enum drop_reason reason)
 {
@@ -18,22 +12,20 @@ static void refuse(struct worker *worker, struct rte_mbuf *packet, uint16_t egre
 	counter_add(&counters->drop_packets, 1);
 	counter_add(&counters->drop_bytes, meta->cost_bytes);
 	if (reason == DROP_WRED) {
-		struct queue_rare_counters *rare = rare_counters(worker, egress, meta->priority);
+		struct queue_rare_counters *rare =
+			worker_queue_rare(worker, egress, meta->priority);
 
 		counter_add(&rare->wred_packets, 1);
 		counter_add(&rare->wred_bytes, meta->cost_bytes);
 	} else if (reason == DROP_HEADROOM) {
 		/* Of the pair whose peer sent it, whatever queue it was for. */
 		struct queue_rare_counters *rare =
-			rare_counters(worker, packet->port, meta->priority);
+			worker_queue_rare(worker, packet->port, meta->priority);
 
 		counter_add(&rare->headroom_packets, 1);
 		counter_add(&rare->headroom_bytes, meta->cost_bytes);
 	} else if (reason == DROP_WATCHDOG) {
-		struct queue_rare_counters *rare = rare_counters(worker, egress, meta->priority);
-
-		counter_add(&rare->watchdog_packets, 1);
-		counter_add(&rare->watchdog_bytes, meta->cost_bytes);
+		count_watchdog(worker, egress, meta);
 	}
 	packet_drop(worker, packet, reason);
 }

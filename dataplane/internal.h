@@ -170,6 +170,22 @@ static inline struct queue_counters *worker_queue_counters(const struct worker *
 	return &worker->queue_counters[priority * worker->leaf->ports + port];
 }
 
+static inline struct queue_rare_counters *worker_queue_rare(const struct worker *worker,
+							    uint16_t port, uint32_t priority)
+{
+	return &worker->queue_rare[priority * worker->leaf->ports + port];
+}
+
+/* The watchdog of a queue costs a packet. Cold. */
+static inline void count_watchdog(struct worker *worker, uint16_t port,
+				  const struct packet_meta *meta)
+{
+	struct queue_rare_counters *rare = worker_queue_rare(worker, port, meta->priority);
+
+	counter_add(&rare->watchdog_packets, 1);
+	counter_add(&rare->watchdog_bytes, meta->cost_bytes);
+}
+
 /* drop.c: count a packet under its ingress port and free it. Cold. */
 void packet_drop(struct worker *worker, struct rte_mbuf *packet, enum drop_reason reason);
 

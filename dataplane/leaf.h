@@ -146,6 +146,9 @@ void leaf_queue_rare_totals(const struct leaf *leaf, uint16_t port, uint8_t prio
 uint32_t leaf_queue_average_bytes(const struct leaf *leaf, const struct snapshot *snapshot,
 				  uint16_t port, uint8_t priority, uint64_t now_ps);
 
+/** How often a reason was counted, over all ports. */
+uint64_t leaf_drops(const struct leaf *leaf, enum drop_reason reason);
+
 /** @param now_ps the workers' time */
 void leaf_pfc_totals(const struct leaf *leaf, uint16_t port, uint8_t priority, uint64_t now_ps,
 		     struct pfc_totals *totals);

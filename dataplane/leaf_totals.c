@@ -21,12 +21,22 @@ void leaf_queue_rare_totals(const struct leaf *leaf, uint16_t port, uint8_t prio
 	memset(totals, 0, sizeof(*totals));
 	for (uint16_t i = 0; i < leaf->worker_count; i++) {
 		const struct queue_rare_counters *counters =
-			&leaf->worker[i]->queue_rare[(uint32_t)priority * leaf->ports + port];
+			worker_queue_rare(leaf->worker[i], port, priority);
 
 #define ADD_(field, unit, help) totals->field += counter_get(&counters->field);
 		QUEUE_RARE_COUNTERS(ADD_)
 #undef ADD_
 	}
+}
+
+uint64_t leaf_drops(const struct leaf *leaf, enum drop_reason reason)
+{
+	uint64_t sum = 0;
+
+	for (uint16_t port = 0; port < leaf->ports; port++)
+		for (uint16_t i = 0; i < leaf->worker_count; i++)
+			sum += counter_get(&leaf->worker[i]->port_counters[port].drop[reason]);
+	return sum;
 }
 
 uint32_t leaf_queue_average_bytes(const struct leaf *leaf, const struct snapshot *snapshot,
