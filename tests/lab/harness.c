@@ -95,6 +95,73 @@ void harness_finish(struct simulation *simulation)
 	harness_check_pool();
 }
 
+uint64_t harness_pauses(const struct simulation *simulation, uint32_t index, uint8_t priorities)
+{
+	const struct leaf *leaf = simulation->fabric->switches[index]->leaf;
+	uint64_t sum = 0;
+
+	for (uint16_t port = 0; port < leaf_port_count(leaf); port++) {
+		for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
+			struct pfc_totals totals;
+
+			leaf_pfc_totals(leaf, port, p, simulation->fabric->engine->now_ps, &totals);
+			if ((priorities >> p & 1) != 0)
+				sum += totals.tx_pauses;
+		}
+	}
+	return sum;
+}
+
+uint64_t harness_drops(const struct simulation *simulation)
+{
+	struct fabric_conservation sum;
+
+	fabric_conservation(simulation->fabric, &sum);
+	return sum.dropped;
+}
+
+/* Nothing waits in a switch, nobody is paused by it. */
+static void check_quiet_switch(const struct switch_node *node)
+{
+	struct buffer_pool_totals sum;
+
+	leaf_buffer_pool_totals(node->leaf, node->snapshot, &sum);
+	cr_expect_eq(sum.shared_used_bytes, 0);
+	cr_expect_eq(sum.headroom_used_bytes, 0);
+	cr_expect_eq(sum.lossy_used_bytes, 0);
+	cr_expect_eq(sum.queued_packets, 0);
+	for (uint16_t port = 0; port < node->port_count; port++) {
+		for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
+			struct buffer_totals totals;
+
+			leaf_buffer_totals(node->leaf, node->snapshot, port, p, &totals);
+			cr_expect_eq(totals.occupancy_bytes, 0, "%s port %u priority %u",
+				     node->name, port, p);
+			cr_expect_eq(totals.reasons, 0, "%s port %u priority %u", node->name, port,
+				     p);
+		}
+	}
+	cr_expect_eq(node->violations, 0, "%s: packets don't add up", node->name);
+}
+
+void harness_check_quiet(const struct simulation *simulation, bool all_received)
+{
+	struct fabric_conservation sum;
+
+	for (uint32_t s = 0; s < simulation->scenario->topology->switch_count; s++)
+		check_quiet_switch(simulation->fabric->switches[s]);
+	fabric_conservation(simulation->fabric, &sum);
+	cr_expect(fabric_conserved(&sum));
+	for (uint32_t i = 0; i < simulation->fabric->traffic.flow_count; i++) {
+		const struct flow *flow = &simulation->fabric->traffic.flows[i];
+
+		cr_expect_eq(flow->out_of_order, 0, "flow %s", flow->params.name);
+		if (all_received)
+			cr_expect_eq(flow->received_packets, flow->sent_packets, "flow %s",
+				     flow->params.name);
+	}
+}
+
 struct flow *harness_flow(struct simulation *simulation, const char *name)
 {
 	struct traffic *traffic = &simulation->fabric->traffic;

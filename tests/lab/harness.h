@@ -37,6 +37,13 @@ struct simulation *harness_begin(const char *text);
 /* Run until a time from the start. */
 void harness_run_to(struct simulation *simulation, uint64_t time_ps);
 
+/* Times that a switch has paused its peers, in these priorities of all its ports. */
+uint64_t harness_pauses(const struct simulation *simulation, uint32_t index, uint8_t priorities);
+/* Packets dropped anywhere, for any reason. */
+uint64_t harness_drops(const struct simulation *simulation);
+/* Traffic has ended: nothing waits, nobody is paused, flows are in order, everything sent has come. */
+void harness_check_quiet(const struct simulation *simulation, bool all_received);
+
 /* The flow of that name; the test fails without it. */
 struct flow *harness_flow(struct simulation *simulation, const char *name);
 

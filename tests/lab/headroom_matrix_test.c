@@ -377,16 +377,22 @@ static uint64_t expected_25g(uint64_t metres)
 	return 4242 + 84 + metres * 10 * 3125 / 1000 + 80 * 64 + 4218 + 4218;
 }
 
+/* All ports at 100G and 4 m, their peers as slow as the standard allows. */
+static struct stand_params at_100g(const char *rest, uint32_t packets)
+{
+	return (struct stand_params){.ports = PORTS,
+				     .speed = {"100G"},
+				     .cable = {"4m"},
+				     .response = "auto",
+				     .rest = rest,
+				     .packets = packets};
+}
+
 Test(headroom_matrix, HR_SIZE_FORMULA_speed_and_cable_change_one_port_alone)
 {
 	struct corner corner = {.mtu = 4200, .priorities = 1, .mix = ALL_FULL};
 	char rest[2048];
-	struct stand_params params = {.ports = PORTS,
-				      .speed = {"100G"},
-				      .cable = {"4m"},
-				      .response = "auto",
-				      .rest = rest,
-				      .packets = 10000};
+	struct stand_params params = at_100g(rest, 10000);
 	struct stand *stand;
 
 	classes(rest, sizeof(rest), &corner);
@@ -420,12 +426,7 @@ Test(headroom_matrix, HR_EXCEED_a_cable_too_long_is_refused_and_nothing_changes)
 {
 	struct corner corner = {.mtu = 4200, .priorities = 1, .mix = ALL_FULL};
 	char rest[2048];
-	struct stand_params params = {.ports = PORTS,
-				      .speed = {"100G"},
-				      .cable = {"4m"},
-				      .response = "auto",
-				      .rest = rest,
-				      .packets = 1000};
+	struct stand_params params = at_100g(rest, 1000);
 	const struct snapshot *before;
 	struct stand *stand;
 

@@ -45,41 +45,12 @@ static struct queue_totals queue_of(struct simulation *simulation, uint16_t port
 	return queue;
 }
 
-/* Times that peers were paused, in these priorities of all ports of a switch. */
-static uint64_t xoffs(struct simulation *simulation, uint32_t index, uint8_t priorities)
-{
-	uint64_t sum = 0;
-
-	for (uint16_t port = 0; port < leaf_port_count(leaf_of(simulation, index)); port++)
-		for (uint8_t p = 0; p < PRIORITY_COUNT; p++)
-			if ((priorities >> p & 1) != 0)
-				sum += pauses(simulation, index, port, p).tx_pauses;
-	return sum;
-}
-
 static uint64_t drops(struct simulation *simulation, enum drop_reason reason)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t s = 0; s < simulation->scenario->topology->switch_count; s++) {
-		struct leaf *leaf = leaf_of(simulation, s);
-
-		for (uint16_t port = 0; port <= leaf_port_count(leaf); port++) {
-			struct port_totals totals;
-
-			leaf_port_totals(leaf, port, &totals);
-			sum += totals.drop[reason];
-		}
-	}
-	return sum;
-}
-
-static uint64_t all_drops(struct simulation *simulation)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t reason = 0; reason < DROP_COUNT; reason++)
-		sum += drops(simulation, (enum drop_reason)reason);
+	for (uint32_t s = 0; s < simulation->scenario->topology->switch_count; s++)
+		sum += leaf_drops(leaf_of(simulation, s), reason);
 	return sum;
 }
 
@@ -108,43 +79,6 @@ static uint64_t headroom_peak(struct simulation *simulation, uint32_t index)
 		}
 	}
 	return peak;
-}
-
-/* Traffic has ended: nothing waits, nobody is paused, everything that was sent has come. */
-static void check_quiet(struct simulation *simulation, bool all_received)
-{
-	struct fabric_conservation sum;
-
-	for (uint32_t s = 0; s < simulation->scenario->topology->switch_count; s++) {
-		const struct snapshot *snapshot = snapshot_of_switch(simulation, s);
-		struct buffer_pool_totals pool;
-
-		leaf_buffer_pool_totals(leaf_of(simulation, s), snapshot, &pool);
-		cr_expect_eq(pool.shared_used_bytes, 0);
-		cr_expect_eq(pool.headroom_used_bytes, 0);
-		cr_expect_eq(pool.lossy_used_bytes, 0);
-		cr_expect_eq(pool.queued_packets, 0);
-		for (uint16_t port = 0; port < snapshot->port_count; port++) {
-			for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
-				struct buffer_totals totals;
-
-				leaf_buffer_totals(leaf_of(simulation, s), snapshot, port, p,
-						   &totals);
-				cr_expect_eq(totals.occupancy_bytes, 0);
-				cr_expect_eq(totals.reasons, 0);
-			}
-		}
-		cr_expect_eq(simulation->fabric->switches[s]->violations, 0);
-	}
-	fabric_conservation(simulation->fabric, &sum);
-	cr_expect(fabric_conserved(&sum));
-	for (uint32_t i = 0; i < simulation->fabric->traffic.flow_count; i++) {
-		const struct flow *flow = &simulation->fabric->traffic.flows[i];
-
-		cr_expect_eq(flow->out_of_order, 0);
-		if (all_received)
-			cr_expect_eq(flow->received_packets, flow->sent_packets, "flow %u", i);
-	}
 }
 
 /* What all pairs and lossy traffic of a switch may hold together. */
@@ -197,15 +131,15 @@ static void check_incast(uint32_t senders, uint32_t mtu, const char *cable, cons
 	/* Line rate from all for so long, less what one of them could take. */
 	offered_bytes = (senders - 1) * (stop_ps / 80); /* 80 ps a byte */
 	cr_expect_gt(offered_bytes, pool_bytes(simulation), "%u senders", senders);
-	cr_expect_eq(all_drops(simulation), 0, "%u senders", senders);
+	cr_expect_eq(harness_drops(simulation), 0, "%u senders", senders);
 	for (uint16_t port = 1; port <= senders; port++)
 		paused += pauses(simulation, 0, port, 3).tx_pauses != 0;
 	cr_expect_eq(paused, senders, "all of them were paused");
-	cr_expect_eq(xoffs(simulation, 0, 0xf7), 0, "no other priority was");
+	cr_expect_eq(harness_pauses(simulation, 0, 0xf7), 0, "no other priority was");
 	cr_expect_gt(headroom_peak(simulation, 0), 0);
 	cr_expect_eq(queue_of(simulation, 0, 3).ecn_marked, 0);
 	harness_run_to(simulation, 4 * PS_PER_MS);
-	check_quiet(simulation, true);
+	harness_check_quiet(simulation, true);
 	harness_finish(simulation);
 }
 
@@ -244,8 +178,8 @@ Test(lossless, PFC_SPEED_MIX_400G_into_100G_loses_nothing)
 	before_ps = wire_busy_ps(&simulation->fabric->wires[3]);
 	harness_run_to(simulation, 1500 * PS_PER_US);
 	cr_expect_geq(busy_ppm(simulation, 1, before_ps, PS_PER_MS), 970000);
-	cr_expect_gt(xoffs(simulation, 0, 1u << 3), 0);
-	cr_expect_eq(xoffs(simulation, 0, 0xf7), 0);
+	cr_expect_gt(harness_pauses(simulation, 0, 1u << 3), 0);
+	cr_expect_eq(harness_pauses(simulation, 0, 0xf7), 0);
 	cr_expect_eq(drops(simulation, DROP_HEADROOM), 0);
 	cr_expect_eq(simulation->fabric->switches[0]->violations, 0);
 	harness_finish(simulation);
@@ -271,8 +205,8 @@ Test(lossless, PFC_SPEED_MIX_100G_into_100M_is_refreshed_and_loses_nothing)
 	cr_expect_gt(totals.tx_xoff, totals.tx_pauses, "some were refreshed");
 	cr_expect_leq(totals.tx_xoff, totals.tx_pauses + totals.tx_paused_ps / half_ps);
 	harness_run_to(simulation, 600 * PS_PER_MS);
-	cr_expect_eq(all_drops(simulation), 0);
-	check_quiet(simulation, true);
+	cr_expect_eq(harness_drops(simulation), 0);
+	harness_check_quiet(simulation, true);
 	harness_finish(simulation);
 }
 
@@ -294,8 +228,8 @@ Test(lossless, PFC_ONLY_CONG_line_rate_one_to_one_needs_no_pause)
 	before_ps = wire_busy_ps(&simulation->fabric->wires[3]);
 	harness_run_to(simulation, 1100 * PS_PER_US);
 	cr_expect_geq(busy_ppm(simulation, 1, before_ps, PS_PER_MS), 970000);
-	cr_expect_eq(xoffs(simulation, 0, 0xff), 0);
-	cr_expect_eq(all_drops(simulation), 0);
+	cr_expect_eq(harness_pauses(simulation, 0, 0xff), 0);
+	cr_expect_eq(harness_drops(simulation), 0);
 	harness_finish(simulation);
 }
 
@@ -327,7 +261,7 @@ static struct simulation *two_to_one(const char *flows)
 	cr_expect_eq(drops(simulation, DROP_HEADROOM), 0);
 	for (uint8_t p = 3; p <= 4; p++)
 		cr_expect_eq(queue_of(simulation, TO_LINK, p).drop_packets, 0);
-	cr_expect_eq(xoffs(simulation, 0, 0xe7), 0, "lossy priorities are never paused");
+	cr_expect_eq(harness_pauses(simulation, 0, 0xe7), 0, "lossy priorities are never paused");
 	return simulation;
 }
 
@@ -356,9 +290,9 @@ Test(lossless, PFC_M2O_LL_lossy_within_its_share_loses_nothing_either)
 			   "  - flow: {from: b, to: to, dscp: 4, rate: 35G}\n"
 			   "  - flow: {from: b, to: to, dscp: 5, rate: 22.5G}\n");
 
-	cr_expect_eq(all_drops(simulation), 0);
-	cr_expect_gt(xoffs(simulation, 0, 1u << 3), 0);
-	cr_expect_gt(xoffs(simulation, 0, 1u << 4), 0);
+	cr_expect_eq(harness_drops(simulation), 0);
+	cr_expect_gt(harness_pauses(simulation, 0, 1u << 3), 0);
+	cr_expect_gt(harness_pauses(simulation, 0, 1u << 4), 0);
 	harness_finish(simulation);
 }
 
@@ -377,9 +311,9 @@ Test(lossless, PFC_M2O_LLLY_only_the_larger_lossy_flow_loses)
 	 */
 	cr_expect_gt(queue_of(simulation, TO_LINK, 2).drop_packets * 10, large->sent_packets);
 	cr_expect_eq(queue_of(simulation, TO_LINK, 0).drop_packets, 0);
-	cr_expect_eq(all_drops(simulation), queue_of(simulation, TO_LINK, 2).drop_packets);
-	cr_expect_gt(xoffs(simulation, 0, 1u << 3), 0);
-	cr_expect_eq(xoffs(simulation, 0, 1u << 4), 0, "it has its share");
+	cr_expect_eq(harness_drops(simulation), queue_of(simulation, TO_LINK, 2).drop_packets);
+	cr_expect_gt(harness_pauses(simulation, 0, 1u << 3), 0);
+	cr_expect_eq(harness_pauses(simulation, 0, 1u << 4), 0, "it has its share");
 	harness_finish(simulation);
 }
 
@@ -392,7 +326,7 @@ Test(lossless, PFC_M2O_LY_lossy_congestion_pauses_nobody)
 			   "  - flow: {from: b, to: to, dscp: 8, rate: 30G}\n"
 			   "  - flow: {from: b, to: to, dscp: 5, rate: 30G}\n");
 
-	cr_expect_eq(xoffs(simulation, 0, 0xff), 0);
+	cr_expect_eq(harness_pauses(simulation, 0, 0xff), 0);
 	cr_expect_gt(queue_of(simulation, TO_LINK, 0).drop_packets, 0);
 	cr_expect_gt(queue_of(simulation, TO_LINK, 2).drop_packets, 0);
 	harness_finish(simulation);
@@ -414,9 +348,10 @@ Test(lossless, SCH_M2O_FLUCT_fluctuating_lossless_traffic_loses_nothing)
 		 "  - flow: {from: a, to: to, dscp: 8, rate: 60G}\n"
 		 "  - flow: {from: b, to: to, dscp: 5, rate: 60G}\n");
 	simulation = two_to_one(flows);
-	cr_expect_eq(xoffs(simulation, 0, 0xff), 0);
-	cr_expect_eq(all_drops(simulation), queue_of(simulation, TO_LINK, 0).drop_packets +
-						    queue_of(simulation, TO_LINK, 2).drop_packets);
+	cr_expect_eq(harness_pauses(simulation, 0, 0xff), 0);
+	cr_expect_eq(harness_drops(simulation),
+		     queue_of(simulation, TO_LINK, 0).drop_packets +
+			     queue_of(simulation, TO_LINK, 2).drop_packets);
 	/* Both lossy queues lose alike. */
 	cr_expect_lt(llabs((int64_t)queue_of(simulation, TO_LINK, 0).drop_packets -
 			   (int64_t)queue_of(simulation, TO_LINK, 2).drop_packets) *
@@ -459,12 +394,12 @@ Test(lossless, PFC_HOL_VICTIM_only_what_shares_host_and_class_is_slowed)
 	const struct flow *host = harness_flow(simulation, "host");
 
 	harness_run_to(simulation, 2 * PS_PER_MS);
-	cr_expect_eq(all_drops(simulation), 0);
+	cr_expect_eq(harness_drops(simulation), 0);
 	/* The pause went through the spine to the host. */
 	for (uint32_t s = 0; s < 3; s++)
-		cr_expect_gt(xoffs(simulation, s, 1u << 3), 0, "switch %u", s);
-	cr_expect_eq(xoffs(simulation, 0, 0xf7) + xoffs(simulation, 1, 0xf7) +
-			     xoffs(simulation, 2, 0xf7),
+		cr_expect_gt(harness_pauses(simulation, s, 1u << 3), 0, "switch %u", s);
+	cr_expect_eq(harness_pauses(simulation, 0, 0xf7) + harness_pauses(simulation, 1, 0xf7) +
+			     harness_pauses(simulation, 2, 0xf7),
 		     0);
 	/* A quarter of 100G for what wants 60G; the victim, paced alike, gets no more of its own. */
 	cr_expect_lt(share(simulation, "victim"), 0.8, "%g", share(simulation, "victim"));
@@ -500,13 +435,13 @@ Test(lossless, ECN_PFC_ORDER_in_a_slow_ramp_the_first_mark_precedes_the_first_pa
 			harness_run_to(simulation, t);
 			if (marked_ps == 0 && queue_of(simulation, 0, 3).ecn_marked != 0)
 				marked_ps = t;
-			if (xoffs(simulation, 0, 0xff) != 0)
+			if (harness_pauses(simulation, 0, 0xff) != 0)
 				paused_ps = t;
 		}
 		cr_expect(marked_ps != 0 && marked_ps < paused_ps,
 			  "%u senders: mark at %" PRIu64 " ns, pause at %" PRIu64, senders,
 			  marked_ps / PS_PER_NS, paused_ps / PS_PER_NS);
-		cr_expect_eq(all_drops(simulation), 0);
+		cr_expect_eq(harness_drops(simulation), 0);
 		harness_finish(simulation);
 	}
 }
@@ -567,7 +502,7 @@ static bool tight(const char *cable, uint32_t cable_mm, const char *memory, uint
 	harness_run_to(simulation, 3 * PS_PER_MS);
 	peak = headroom_peak(simulation, 0);
 	dropped = drops(simulation, DROP_HEADROOM);
-	cr_expect_eq(all_drops(simulation), dropped, "for no other reason");
+	cr_expect_eq(harness_drops(simulation), dropped, "for no other reason");
 	leaf_port_totals(leaf_of(simulation, 0), 0, &receiver);
 	cr_expect_eq(receiver.drop[DROP_HEADROOM], 0, "counted where the packet came from");
 	cr_expect_eq(queue_of(simulation, 0, 3).drop_packets, dropped, "in that priority");

@@ -27,23 +27,6 @@ static struct queue_totals queue_of(struct simulation *simulation, uint16_t port
 	return queue;
 }
 
-/* Pauses that the leaf has begun, of all peers. */
-static uint64_t pauses(struct simulation *simulation)
-{
-	const struct leaf *leaf = simulation->fabric->switches[0]->leaf;
-	uint64_t sum = 0;
-
-	for (uint16_t port = 0; port < leaf_port_count(leaf); port++) {
-		for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
-			struct pfc_totals totals;
-
-			leaf_pfc_totals(leaf, port, p, simulation->fabric->engine->now_ps, &totals);
-			sum += totals.tx_pauses;
-		}
-	}
-	return sum;
-}
-
 static uint64_t dropped(struct simulation *simulation)
 {
 	struct fabric_conservation sum;
@@ -291,7 +274,7 @@ static void check_convergence(uint32_t senders, uint32_t duration_ms)
 	simulation = harness_begin(text);
 	traffic = &simulation->fabric->traffic;
 	harness_run_to(simulation, duration_ms / 2 * PS_PER_MS);
-	paused = pauses(simulation);
+	paused = harness_pauses(simulation, 0, 0xff);
 	busy_ps = wire_busy_ps(&simulation->fabric->wires[1]);
 	for (uint32_t i = 0; i < senders; i++)
 		before[i] = traffic->flows[i].received_bytes;
@@ -300,7 +283,8 @@ static void check_convergence(uint32_t senders, uint32_t duration_ms)
 		      senders, fairness_ppm(traffic, before));
 	busy_ps = wire_busy_ps(&simulation->fabric->wires[1]) - busy_ps;
 	cr_expect_geq(busy_ps, duration_ms / 2 * PS_PER_MS / 100 * 95, "%u senders", senders);
-	cr_expect_eq(pauses(simulation), paused, "%u senders: marks do the work", senders);
+	cr_expect_eq(harness_pauses(simulation, 0, 0xff), paused, "%u senders: marks do the work",
+		     senders);
 	cr_expect_eq(dropped(simulation), 0);
 	harness_finish(simulation);
 }
@@ -333,7 +317,7 @@ Test(reaction, without_marks_pauses_do_the_work)
 		cr_expect_eq(flow->cnps, 0);
 		cr_expect_eq(flow->cc->rate_bps, UINT64_C(100000000000));
 	}
-	cr_expect_gt(pauses(simulation), 100);
+	cr_expect_gt(harness_pauses(simulation, 0, 0xff), 100);
 	cr_expect_eq(dropped(simulation), 0);
 	harness_finish(simulation);
 }

@@ -42,24 +42,15 @@ struct buffer_totals stand_buffer(const struct stand *stand, uint16_t port, uint
 
 uint64_t stand_drops(const struct stand *stand, enum drop_reason reason)
 {
-	uint64_t sum = 0;
-
-	for (uint16_t port = 0; port <= stand->rig->port_count; port++) {
-		struct port_totals totals;
-
-		leaf_port_totals(leaf_of(stand), port, &totals);
-		sum += totals.drop[reason];
-	}
-	return sum;
+	return leaf_drops(leaf_of(stand), reason);
 }
 
 uint64_t stand_all_drops(const struct stand *stand)
 {
-	uint64_t sum = 0;
+	struct leaf_conservation sum;
 
-	for (uint32_t reason = 0; reason < DROP_COUNT; reason++)
-		sum += stand_drops(stand, (enum drop_reason)reason);
-	return sum;
+	leaf_conservation(leaf_of(stand), &sum);
+	return sum.dropped;
 }
 
 uint64_t stand_pauses(const struct stand *stand, uint8_t priorities)

@@ -98,14 +98,7 @@ static void slow_down(void)
 
 static void send_one(uint8_t priority, uint8_t ecn)
 {
-	uint8_t dscp = priority == LOSSLESS ? 26 : 8;
-	struct frame frame =
-		FRAME(.destination_mac = FIXTURE_ROUTER, .source_mac = router_peer(SENDER),
-		      .family = 4, .source = 0x0a010001, .destination = 0x0a000001,
-		      .traffic_class = (uint8_t)(dscp << 2 | ecn), .payload_bytes = 18,
-		      .virtual_bytes = FRAME_BYTES - 60);
-
-	fixture_inject(&f, SENDER, &frame);
+	pause_inject_ecn(&f, SENDER, priority, ecn, FRAME_BYTES);
 	fixture_poll(&f);
 	model_depth(queued_bytes(priority));
 }

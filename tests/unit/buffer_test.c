@@ -365,16 +365,12 @@ LEAF_TEST(buffer, a_drop_past_the_headroom_names_port_priority_and_reason)
 	fixture_discard(&f, SENDER);
 }
 
-/* The smallest frames eat buffers before bytes: then everybody is paused, and lossy frames are refused. */
-LEAF_TEST(buffer, few_buffers_left_pause_every_lossless_pair_and_refuse_lossy_frames)
+/* Few buffers, so many of which are the guard's; SINK is blocked. */
+static void open_guard(uint16_t senders, uint32_t buffers, uint32_t guard)
 {
-	const uint32_t buffers = 1000, guard = 200;
 	struct snapshot *snapshot;
-	uint32_t frames = 0;
-	struct frame frame;
-	uint64_t left;
 
-	pause_open(&f, &(struct pause_params){.senders = 3,
+	pause_open(&f, &(struct pause_params){.senders = senders,
 					      .shared_bytes = 1000000,
 					      .headroom_bytes = 12000,
 					      .alpha_q8 = 256});
@@ -383,6 +379,17 @@ LEAF_TEST(buffer, few_buffers_left_pause_every_lossless_pair_and_refuse_lossy_fr
 	snapshot->buffer.guard_packets = guard;
 	fixture_publish(&f, snapshot);
 	pause_receive(&f, SINK, 3, 65535);
+}
+
+/* The smallest frames eat buffers before bytes: then everybody is paused, and lossy frames are refused. */
+LEAF_TEST(buffer, few_buffers_left_pause_every_lossless_pair_and_refuse_lossy_frames)
+{
+	const uint32_t buffers = 1000, guard = 200;
+	uint32_t frames = 0;
+	struct frame frame;
+	uint64_t left;
+
+	open_guard(3, buffers, guard);
 	while (!fixture_guarded(&f)) {
 		expect_silence(&f, "enough buffers");
 		cr_assert_lt(frames++, buffers);
@@ -422,17 +429,8 @@ LEAF_TEST(buffer, few_buffers_left_pause_every_lossless_pair_and_refuse_lossy_fr
 LEAF_TEST(buffer, the_guard_ends_when_it_is_nearly_all_of_the_buffers)
 {
 	const uint32_t buffers = 1000, guard = 980;
-	struct snapshot *snapshot;
 
-	pause_open(&f, &(struct pause_params){.senders = 2,
-					      .shared_bytes = 1000000,
-					      .headroom_bytes = 12000,
-					      .alpha_q8 = 256});
-	snapshot = snapshot_copy(f.snapshot);
-	snapshot->buffer.packets_max = buffers;
-	snapshot->buffer.guard_packets = guard;
-	fixture_publish(&f, snapshot);
-	pause_receive(&f, SINK, 3, 65535);
+	open_guard(2, buffers, guard);
 	for (uint32_t i = 0; i <= buffers - guard + 1; i++)
 		pause_send(&f, SENDER, 3, 60);
 	cr_assert(fixture_guarded(&f));

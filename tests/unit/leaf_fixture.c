@@ -317,23 +317,15 @@ uint32_t fixture_discard(struct leaf_fixture *fixture, uint16_t port)
 
 uint64_t drops_of(const struct leaf_fixture *fixture, enum drop_reason reason)
 {
-	struct port_totals totals;
-	uint64_t sum = 0;
-
-	for (uint16_t port = 0; port <= fixture->port_count; port++) {
-		leaf_port_totals(fixture->leaf, port, &totals);
-		sum += totals.drop[reason];
-	}
-	return sum;
+	return leaf_drops(fixture->leaf, reason);
 }
 
 uint64_t drops_total(const struct leaf_fixture *fixture)
 {
-	uint64_t sum = 0;
+	struct leaf_conservation sum;
 
-	for (uint32_t reason = 0; reason < DROP_COUNT; reason++)
-		sum += drops_of(fixture, (enum drop_reason)reason);
-	return sum;
+	leaf_conservation(fixture->leaf, &sum);
+	return sum.dropped;
 }
 
 void expect_silence(struct leaf_fixture *fixture, const char *what)

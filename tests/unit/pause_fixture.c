@@ -65,15 +65,22 @@ void pause_receive(struct leaf_fixture *fixture, uint16_t port, uint8_t priority
 	fixture_poll(fixture);
 }
 
-void pause_inject(struct leaf_fixture *fixture, uint16_t from, uint8_t priority, uint32_t bytes)
+void pause_inject_ecn(struct leaf_fixture *fixture, uint16_t from, uint8_t priority, uint8_t ecn,
+		      uint32_t bytes)
 {
 	struct frame frame =
 		FRAME(.destination_mac = FIXTURE_ROUTER, .source_mac = router_peer(from),
 		      .family = 4, .source = 0x0a000001 + ((uint32_t)from << 16),
-		      .destination = 0x0a000001, .traffic_class = (uint8_t)(dscp_of[priority] << 2),
-		      .payload_bytes = 18, .virtual_bytes = (uint16_t)(bytes - FRAME_BYTES_MIN));
+		      .destination = 0x0a000001,
+		      .traffic_class = (uint8_t)(dscp_of[priority] << 2 | ecn), .payload_bytes = 18,
+		      .virtual_bytes = (uint16_t)(bytes - FRAME_BYTES_MIN));
 
 	fixture_inject(fixture, from, &frame);
+}
+
+void pause_inject(struct leaf_fixture *fixture, uint16_t from, uint8_t priority, uint32_t bytes)
+{
+	pause_inject_ecn(fixture, from, priority, 0, bytes);
 }
 
 void pause_send(struct leaf_fixture *fixture, uint16_t from, uint8_t priority, uint32_t bytes)

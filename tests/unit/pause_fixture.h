@@ -51,6 +51,9 @@ void pause_send(struct leaf_fixture *fixture, uint16_t from, uint8_t priority, u
 
 /** The same, not polled. */
 void pause_inject(struct leaf_fixture *fixture, uint16_t from, uint8_t priority, uint32_t bytes);
+/** The same with an ECN field. */
+void pause_inject_ecn(struct leaf_fixture *fixture, uint16_t from, uint8_t priority, uint8_t ecn,
+		      uint32_t bytes);
 
 /**
  * Take the next frame that a port has sent, which must be a pause laid out as the standard says, from
