@@ -118,8 +118,7 @@ struct buffer_plan {
 	uint32_t held_buffers;
 	uint64_t headroom_buffers;
 	uint32_t guard_buffers; /* both together */
-	uint32_t
-		lossy_buffers; /* lossy bytes at the mean: beyond, lossy frames cost lossless ones */
+	uint32_t lossy_buffers; /* lossy bytes at the mean: more buffers lossy frames don't get */
 
 	/* In bytes. */
 	uint32_t mean_bytes;           /* the smallest m: from which mean on bytes decide */
