@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dataplane/egress.h"
 
-#include "dataplane/ecn.h"
 #include "dataplane/internal.h"
 
 /* Rounds of round robin in which nobody came out of debt before we compute how many it takes. */
@@ -55,45 +54,6 @@ static void shaper_configure(struct egress_port *egress, uint32_t priority, uint
 		egress->held |= (uint8_t)(1u << priority);
 }
 
-uint32_t egress_average(struct worker *worker, uint16_t port, uint32_t priority)
-{
-	struct mark_average *average = &worker->leaf->egress[port].average[priority];
-
-	mark_average_update(average, worker->now_ps,
-			    queue_depth_bytes(leaf_queue(worker->leaf, port, priority)));
-	return mark_average_bytes(average);
-}
-
-/* A queue's thresholds. Where the average counts, every packet that comes or goes is looked at. */
-static void mark_configure(struct worker *worker, uint16_t port, uint32_t priority)
-{
-	const struct mark_table *table = snapshot_mark(worker->snapshot, port, priority);
-	struct egress_port *egress = &worker->leaf->egress[port];
-	struct mark_average *average = &egress->average[priority];
-	uint8_t bit = (uint8_t)(1u << priority);
-	bool was = (egress->averaged & bit) != 0;
-
-	if (table->half_life_ps != 0) {
-		if (!was || average->half_life_ps != table->half_life_ps)
-			mark_average_init(average, worker->now_ps, table->half_life_ps);
-		egress->averaged |= bit;
-		egress_average(worker, port, priority);
-	} else {
-		egress->averaged &= (uint8_t)~bit;
-	}
-	leaf_queue(worker->leaf, port, priority)->mark_bytes =
-		table->half_life_ps != 0 ? 0 : table->ecn_min_bytes;
-	egress_admit_queue(worker, port, priority);
-}
-
-void egress_admit_queue(struct worker *worker, uint16_t port, uint32_t priority)
-{
-	const struct mark_table *table = snapshot_mark(worker->snapshot, port, priority);
-
-	leaf_queue(worker->leaf, port, priority)->bytes_max =
-		table->half_life_ps != 0 ? 0 : table->wred_min_bytes;
-}
-
 void egress_configure(struct worker *worker, uint16_t port, const struct snapshot *snapshot,
 		      uint64_t now_ps)
 {
@@ -131,7 +91,7 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 		queue->quantum_bytes = class->strict               ? 0
 				       : class->quantum_bytes != 0 ? class->quantum_bytes
 								   : SCHEDULE_QUANTUM_BYTES;
-		mark_configure(worker, port, p);
+		egress_mark_configure(worker, port, p);
 		if (class->strict)
 			queue->deficit_bytes = 0;
 		if (class->max_rate_ppm != 0)
@@ -420,45 +380,6 @@ static bool shaper_take(struct egress_port *egress, uint32_t priority, uint32_t 
 	return true;
 }
 
-/* A packet leaves a queue, so many bytes behind it. Cold: above the marking threshold, or averaged. */
-static __rte_noinline void mark(struct worker *worker, uint16_t port, uint32_t priority,
-				struct rte_mbuf *packet, uint32_t behind_bytes)
-{
-	struct queue_counters *counters = worker_queue_counters(worker, port, priority);
-	const struct mark_table *table = snapshot_mark(worker->snapshot, port, priority);
-	const struct packet_meta *meta = packet_meta(packet);
-
-	/* The average is up to the departure, before which the packet was there. */
-	if (table->half_life_ps != 0)
-		behind_bytes = egress_average(worker, port, priority);
-	if (!mark_ecn(table, behind_bytes, &worker->random))
-		return;
-	switch (ecn_mark(packet_data(packet) + meta->l3_offset, meta->flags)) {
-	case ECN_MARK_SET:
-		counter_add(&counters->ecn_marked, 1);
-		counter_add(&worker_queue_rare(worker, port, priority)->ecn_marked_bytes,
-			    packet_length(packet));
-		break;
-	case ECN_MARK_NOT_ECT:
-		counter_add(&counters->ecn_unmarked, 1);
-		break;
-	case ECN_MARK_WAS_CE:
-		break;
-	}
-}
-
-/*
- * A queue that goes by its average was served. Its mark_bytes is 0: of what left, only a packet with
- * nothing behind it hasn't been looked at.
- */
-static __rte_noinline void served_averaged(struct worker *worker, uint16_t port, uint32_t priority,
-					   struct rte_mbuf *last)
-{
-	if (queue_depth_bytes(leaf_queue(worker->leaf, port, priority)) == 0)
-		mark(worker, port, priority, last, 0);
-	egress_average(worker, port, priority);
-}
-
 /* Take frames of one queue, up to its budget, the burst and the wire's room; at least one. */
 static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, bool strict,
 		       struct run *run)
@@ -478,7 +399,7 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, 
 		run->free_ps += wire_rate_time_ps(&run->rate, length + egress->overhead_bytes);
 		bytes += length;
 		if (depth - bytes > queue->mark_bytes)
-			mark(worker, port, priority, packet, depth - bytes);
+			egress_mark(worker, port, priority, packet, depth - bytes);
 		deficit -= (int32_t)length;
 		if (unlikely((egress->shaped >> priority & 1) != 0))
 			held = shaper_take(egress, priority, length + egress->overhead_bytes,
@@ -487,7 +408,7 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, 
 		 !time_after(run->free_ps, run->limit_ps) && !held);
 	queue_read_end(queue, &reader, depth - bytes);
 	if (unlikely((egress->averaged >> priority & 1) != 0))
-		served_averaged(worker, port, priority, run->packet[count - 1]);
+		egress_mark_last(worker, port, priority, run->packet[count - 1]);
 	discharge(worker, priority, run->packet + run->count, count - run->count);
 	if (reader.left == 0)
 		egress->active &= (uint8_t) ~(1u << priority);

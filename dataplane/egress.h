@@ -122,6 +122,23 @@ void egress_discharge(struct worker *worker, struct rte_mbuf *packet);
  */
 uint32_t egress_average(struct worker *worker, uint16_t port, uint32_t priority);
 
+/* egress_mark.c: a queue's thresholds. Where the average counts, every packet that comes or goes is looked at. */
+void egress_mark_configure(struct worker *worker, uint16_t port, uint32_t priority);
+
+/* A packet leaves a queue, so many bytes behind it. Cold: above the marking threshold, or averaged. */
+void egress_mark(struct worker *worker, uint16_t port, uint32_t priority, struct rte_mbuf *packet,
+		 uint32_t behind_bytes);
+
+/*
+ * A queue that goes by its average was served. Its mark_bytes is 0: of what left, only a packet with
+ * nothing behind it hasn't been looked at.
+ */
+void egress_mark_last(struct worker *worker, uint16_t port, uint32_t priority,
+		      struct rte_mbuf *last);
+
+/** Mark a packet of a port's queue if its sender can react, and count that. Cold. */
+void egress_mark_packet(struct worker *worker, uint16_t port, struct rte_mbuf *packet);
+
 /** Packets in staging of a port. */
 uint32_t egress_staged_packets(const struct egress_port *egress);
 
