@@ -50,7 +50,7 @@ struct flow *harness_flow(struct simulation *simulation, const char *name);
 /* --- a rig --- */
 
 #define RIG_FRAME_BYTES 256
-#define RIG_PORTS_MAX   16
+#define RIG_PORTS_MAX   40
 
 struct rig_frame {
 	uint64_t time_ps; /* sent or received: since the start */

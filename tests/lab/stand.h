@@ -18,7 +18,7 @@
 #include "tools/lab/random.h"
 
 #define STAND_STREAMS_MAX 128
-#define STAND_TEXT_MAX    8192
+#define STAND_TEXT_MAX    16384
 
 /* Frames of a stream: 58 bytes of headers and a payload of whole words. */
 #define STAND_FRAME_MIN 62u
