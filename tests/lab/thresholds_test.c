@@ -35,7 +35,8 @@ enum { SINK, PEER };
 static const uint8_t dscps[PRIORITY_COUNT] = {0, 8, 0, 26, 28};
 
 /* Buffers are worth a frame of FRAME bytes each. */
-static struct stand *open_alpha(uint16_t ports, const char *alpha, uint32_t packets)
+static struct stand *open_response(uint16_t ports, const char *alpha, uint32_t packets,
+				   const char *response)
 {
 	char rest[1024];
 
@@ -49,8 +50,18 @@ static struct stand *open_alpha(uint16_t ports, const char *alpha, uint32_t pack
 		 "buffer: {alpha: {roce: %s, other: %s, best-effort: 1}, small_frames: 0%%,\n"
 		 "  reserved: {roce: 8KB, other: 8KB}, xon_offset: 4KB, lossy_max: 40%%}\n",
 		 alpha, alpha);
-	return stand_create(&(struct stand_params){
-		.ports = ports, .speed = {"100G"}, .mtu = 1500, .rest = rest, .packets = packets});
+	return stand_create(&(struct stand_params){.ports = ports,
+						   .response = response,
+						   .speed = {"100G"},
+						   .mtu = 1500,
+						   .rest = rest,
+						   .packets = packets});
+}
+
+/* Peers that obey at once. */
+static struct stand *open_alpha(uint16_t ports, const char *alpha, uint32_t packets)
+{
+	return open_response(ports, alpha, packets, "0");
 }
 
 /* @param bytes 0: without end, at line rate */
@@ -151,6 +162,40 @@ Test(thresholds, BUF_DT_N_equal_pairs_are_paused_within_a_packet)
 			check_xoff(pairs, 1, alphas[a], values[a]);
 			check_xoff(pairs, 2, alphas[a], values[a]);
 		}
+}
+
+/*
+ * Pairs that fill up one after another: each is alone with what those before have left of S, where
+ * what they have in their headroom doesn't count: the last of n gets alpha S / (1 + alpha)^n.
+ */
+Test(thresholds, BUF_DT_N_pairs_that_come_later_share_what_is_left_whatever_is_in_headroom)
+{
+	enum { PAIRS = 6 };
+	struct stand *stand = open_response(PAIRS + 1, "1/2", 2500, "2us");
+	double left = shared_of(stand), closed = left;
+
+	block(stand);
+	for (uint16_t peer = PEER; peer < PEER + PAIRS; peer++) {
+		struct stream *stream = flow(stand, peer, SINK, 3, stand_now_ps(stand), 0);
+		double at;
+
+		stand_run_for(stand, 150 * US);
+		at = xoff_of(stand, peer, 3) - RESERVED;
+		cr_expect(at > left / 3 && at <= left / 3 + FRAME,
+			  "peer %u: paused at %.0f, wanted %.1f", peer, at, left / 3);
+		/* 2 us at 100G, and what was on its way. */
+		cr_expect_gt(stand_buffer(stand, peer, 3).headroom_used_bytes, 20000);
+		left -= at;
+		closed *= 2.0 / 3;
+		cr_expect(left <= closed && left > closed - 3 * FRAME, "%.0f left, wanted %.0f",
+			  left, closed);
+		stand_stop(stand, stream);
+	}
+	cr_expect_eq(stand_all_drops(stand), 0);
+	unblock(stand);
+	stand_run_for(stand, 500 * US);
+	stand_check_lossless(stand, LOSSLESS);
+	stand_free(stand);
 }
 
 /*
