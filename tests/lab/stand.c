@@ -13,6 +13,7 @@
 
 #include "config/headroom.h"
 #include "control/apply.h"
+#include "dataplane/ecn.h"
 #include "dataplane/packet.h"
 #include "dataplane/parse.h"
 #include "dataplane/snapshot.h"
@@ -217,6 +218,9 @@ static void stream_receive(struct blaster *blaster, struct stream *stream,
 		stream->misordered++;
 	stream->received_frames++;
 	stream->received_bytes += length;
+	stream->received_ce_frames += (view->tos & 3) == ECN_CE;
+	if (blaster->stand->seen != NULL)
+		blaster->stand->seen(blaster->stand, stream, view);
 	if (view->stamped) {
 		uint64_t latency_ps = now_ps - blaster->node.engine->start_ps - view->stamp_ps;
 
@@ -419,6 +423,13 @@ void stand_link(struct stand *stand, uint16_t port, bool up)
 	}
 }
 
+static const uint8_t codepoints[] = {
+	[STAND_ECT0] = ECN_ECT0,
+	[STAND_ECT1] = ECN_ECT1,
+	[STAND_NOT_ECT] = ECN_NOT_ECT,
+	[STAND_CE] = ECN_CE,
+};
+
 struct stream *stand_stream(struct stand *stand, const struct stream_params *params)
 {
 	struct blaster *blaster = &stand->blaster[params->from];
@@ -426,7 +437,7 @@ struct stream *stand_stream(struct stand *stand, const struct stream_params *par
 		.destination_mac = {2, 0, 0, 0, 0, 1},
 		.source_mac = {2, 0, 0, 0, 1, (uint8_t)params->from},
 		.family = 4,
-		.tos = (uint8_t)(params->dscp << 2 | 2), /* ECT(0) */
+		.tos = (uint8_t)(params->dscp << 2 | codepoints[params->ecn]),
 		.source_ip = {10, 0, (uint8_t)params->from, 2},
 		.destination_ip = {10, 0, (uint8_t)params->to, 2},
 		.queue_pair = FLOW_QUEUE_PAIR + stand->stream_count,

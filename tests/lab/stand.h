@@ -23,8 +23,12 @@
 /* Frames of a stream: 58 bytes of headers and a payload of whole words. */
 #define STAND_FRAME_MIN 62u
 
+/* The ECN field of what a stream sends. */
+enum stand_ecn { STAND_ECT0, STAND_ECT1, STAND_NOT_ECT, STAND_CE };
+
 struct stream_params {
 	uint16_t from, to;
+	enum stand_ecn ecn;
 	uint8_t dscp, priority;     /* that the leaf gives this DSCP */
 	uint64_t rate_bps;          /* on the wire; 0: line rate */
 	uint64_t start_ps, stop_ps; /* since the start; stop 0: never */
@@ -42,6 +46,7 @@ struct stream {
 	uint32_t id;
 	uint64_t sent_frames, sent_bytes;
 	uint64_t received_frames, received_bytes;
+	uint64_t received_ce_frames; /* "congestion experienced" */
 	uint64_t misordered;
 	uint64_t latency_max_ps;
 	uint32_t psn_expected;
@@ -95,6 +100,10 @@ struct blaster {
 
 struct stand {
 	struct rig *rig;
+	/* Called for every frame of a stream that arrives; NULL: nobody looks. */
+	void (*seen)(struct stand *stand, const struct stream *stream,
+		     const struct frame_view *view);
+	void *seen_context;
 	struct blaster blaster[RIG_PORTS_MAX];
 	struct stream stream[STAND_STREAMS_MAX];
 	uint32_t stream_count;
