@@ -323,31 +323,61 @@ void stand_yaml(const struct stand_params *params, char text[STAND_TEXT_MAX])
 	cr_assert_lt(used, STAND_TEXT_MAX);
 }
 
-uint32_t stand_packets_min(const struct stand_params *params)
-{
-	struct config_errors errors = {0};
-	struct apply_port ports[RIG_PORTS_MAX];
-	struct apply_state state = {.port = ports, .packets_max = 64};
-	char text[STAND_TEXT_MAX];
+/* Parsed, with its ports up. */
+struct stand_planner {
 	struct config *config;
-	struct buffer_plan plan;
+	struct apply_port port[RIG_PORTS_MAX];
+	struct config_errors errors;
+};
+
+static void planner_init(struct stand_planner *planner, const struct stand_params *params)
+{
+	char text[STAND_TEXT_MAX];
 
 	stand_yaml(params, text);
-	config = config_load_string("stand.yaml", text, strlen(text), &errors);
-	cr_assert_not_null(config, "%s", errors.error[0].text);
-	for (uint16_t i = 0; i < config->port_count; i++)
-		ports[i] = (struct apply_port){.rate_bps = config->ports[i].speed_bps,
-					       .link_up = true};
-	for (;;) {
-		errors = (struct config_errors){0};
-		if (apply_plan(config, &state, &plan, &errors) == 0)
-			break;
-		cr_assert_lt(state.packets_max, UINT32_MAX / 2, "%s", errors.error[0].text);
-		state.packets_max += state.packets_max / 10;
-	}
+	planner->errors = (struct config_errors){0};
+	planner->config = config_load_string("stand.yaml", text, strlen(text), &planner->errors);
+	cr_assert_not_null(planner->config, "%s", planner->errors.error[0].text);
+	for (uint16_t i = 0; i < planner->config->port_count; i++)
+		planner->port[i] = (struct apply_port){
+			.rate_bps = planner->config->ports[i].speed_bps, .link_up = true};
+}
+
+static bool planner_accepts(struct stand_planner *planner, uint32_t packets)
+{
+	struct apply_state state = {.port = planner->port, .packets_max = packets};
+	struct buffer_plan plan;
+
+	planner->errors = (struct config_errors){0};
+	if (apply_plan(planner->config, &state, &plan, &planner->errors) != 0)
+		return false;
 	buffer_plan_free(&plan);
-	config_free(config);
-	return state.packets_max;
+	return true;
+}
+
+bool stand_accepts(const struct stand_params *params, uint32_t packets)
+{
+	struct stand_planner planner;
+	bool accepts;
+
+	planner_init(&planner, params);
+	accepts = planner_accepts(&planner, packets);
+	config_free(planner.config);
+	return accepts;
+}
+
+uint32_t stand_packets_min(const struct stand_params *params)
+{
+	struct stand_planner planner;
+	uint32_t packets = 64;
+
+	planner_init(&planner, params);
+	while (!planner_accepts(&planner, packets)) {
+		cr_assert_lt(packets, UINT32_MAX / 2, "%s", planner.errors.error[0].text);
+		packets += packets / 10;
+	}
+	config_free(planner.config);
+	return packets;
 }
 
 /* As slow as its headroom allows. */

@@ -122,6 +122,9 @@ struct stand_params {
 /* The leaf.yaml of it. */
 void stand_yaml(const struct stand_params *params, char text[STAND_TEXT_MAX]);
 
+/** Can its buffer be divided? With all that `roceleaf --check` refuses. @param packets of the leaf */
+bool stand_accepts(const struct stand_params *params, uint32_t packets);
+
 /** Fewest buffers, to within a tenth, with which its buffer can be divided. */
 uint32_t stand_packets_min(const struct stand_params *params);
 
