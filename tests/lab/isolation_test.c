@@ -95,7 +95,7 @@ static struct rates block_head(bool blocked)
 /* Frames that a rate makes in RUN_PS. */
 static double frames_of(double gbps)
 {
-	return gbps * (double)(RUN_PS / PS_PER_NS) / (8 * (FRAME + WIRE_OVERHEAD_BYTES));
+	return gbps * (double)RUN_PS / PS_PER_NS / (8 * (FRAME + WIRE_OVERHEAD_BYTES));
 }
 
 static void expect_within(const char *what, uint64_t frames, double wanted, double ppm)
@@ -168,7 +168,7 @@ static void check_xoff(struct stand *stand)
 }
 
 /* @return the lossless stream's worst latency; its frames in *frames */
-static uint64_t run_lossy(uint32_t sources, uint64_t *frames)
+static uint64_t run_lossy(uint16_t sources, uint64_t *frames)
 {
 	struct stand *stand = stand_create(&(struct stand_params){
 		.ports = LOSSY_SOURCE + LOSSY_SOURCES,
@@ -227,7 +227,7 @@ Test(isolation, BUF_LOSSY_ISO_eight_lossy_sources_at_one_port_are_nothing_to_a_l
  * only while its deficit is above zero, so that with frames of 4154 bytes it sends one in a row. A
  * lossless packet that has its own weight left so waits for one frame of the port's MTU at each hop.
  */
-#define HOPS     3
+#define HOPS     UINT64_C(3)
 #define MTU_PS   ((4200 + 18 + 24) * UINT64_C(80)) /* at 100G */
 #define FLOOD_PS (2 * PS_PER_MS)
 

@@ -150,6 +150,7 @@ Test(lossless, PFC_INCAST_N_blasters_that_stop_only_for_pauses_lose_nothing)
 	check_incast(8, 4096, "3m", "4MiB");
 	check_incast(16, 4096, "3m", "10MiB");
 	check_incast(32, 4096, "3m", "12MiB");
+	check_incast(64, 4096, "3m", "24MiB");
 	check_incast(16, 1024, "3m", "8MiB");
 }
 
@@ -332,7 +333,11 @@ Test(lossless, PFC_M2O_LY_lossy_congestion_pauses_nobody)
 	harness_finish(simulation);
 }
 
-/* Rates that change all the time; the lossless class keeps what it needs. */
+/*
+ * Rates that change all the time; the lossless class keeps what it needs: 10G and 20G by turns. What it
+ * leaves, 85G in the mean, two lossy classes of equal weights share: 42.5G each of 60G, so that
+ * 1 - 42.5/60 = 29.2 % of them is lost or waits at the end. One point more or less is allowed.
+ */
 Test(lossless, SCH_M2O_FLUCT_fluctuating_lossless_traffic_loses_nothing)
 {
 	char flows[TEXT_MAX];
@@ -352,11 +357,13 @@ Test(lossless, SCH_M2O_FLUCT_fluctuating_lossless_traffic_loses_nothing)
 	cr_expect_eq(harness_drops(simulation),
 		     queue_of(simulation, TO_LINK, 0).drop_packets +
 			     queue_of(simulation, TO_LINK, 2).drop_packets);
-	/* Both lossy queues lose alike. */
-	cr_expect_lt(llabs((int64_t)queue_of(simulation, TO_LINK, 0).drop_packets -
-			   (int64_t)queue_of(simulation, TO_LINK, 2).drop_packets) *
-			     20,
-		     (int64_t)queue_of(simulation, TO_LINK, 0).drop_packets);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct queue_totals queue = queue_of(simulation, TO_LINK, (uint8_t)(2 * i));
+		double sent = (double)simulation->fabric->traffic.flows[10 + i].sent_packets;
+		double lost = (double)(queue.drop_packets + queue.depth_packets) / sent;
+
+		cr_expect(lost > 0.282 && lost < 0.302, "queue %u: %g", 2 * i, lost);
+	}
 	harness_finish(simulation);
 }
 
