@@ -203,6 +203,47 @@ Test(pauses, PFC_XON_and_PFC_XON_HYST_wait_until_enough_has_left)
 	stand_free(stand);
 }
 
+/* --- frames --- */
+
+/*
+ * Two peers, two classes each, into one port for 5 ms at 10G. All that a peer is sent is pauses; the stand
+ * compares each with the layout of the standard.
+ */
+Test(pauses, PFC_FRAME_and_PFC_SRC_MAC_hold_for_every_frame_and_none_is_too_many)
+{
+	/* A refresh each half of 65535 * 51.2 ns. */
+	const uint64_t half_ps = UINT64_C(65535) * 51200 / 2;
+	struct stand *stand = open_stand("10G", leaf);
+	uint64_t run_ps = 5 * MS;
+
+	for (uint16_t port = SINK_2; port <= SINK_3; port++)
+		for (uint8_t p = 3; p <= 4; p++)
+			flow(stand, port, SINK_1, p, 0, 0);
+	stand_run_for(stand, run_ps);
+	for (uint16_t port = SINK_2; port <= SINK_3; port++) {
+		const struct blaster *blaster = &stand->blaster[port];
+		uint64_t changes = 0;
+
+		for (uint8_t p = 3; p <= 4; p++) {
+			cr_expect_gt(blaster->xoffs[p], 2);
+			cr_expect_gt(blaster->xons[p], 2);
+			changes += 2 * stand_pfc(stand, port, p).tx_pauses;
+		}
+		cr_expect_eq(blaster->pause_frames, blaster->received_frames);
+		cr_expect_eq(blaster->misdrawn_frames, 0);
+		cr_expect_leq(blaster->pause_frames, changes + run_ps / half_ps);
+		for (uint8_t p = 0; p < PRIORITY_COUNT; p++)
+			if ((LOSSLESS >> p & 1) == 0)
+				cr_expect_eq(blaster->xoffs[p] + blaster->xons[p], 0);
+	}
+	cr_expect_eq(stand->blaster[SINK_1].pause_frames, 0);
+	cr_expect_eq(stand->blaster[SOURCE].received_frames, 0);
+	stand_stop_all(stand);
+	stand_run_for(stand, 20 * MS);
+	stand_check_lossless(stand, LOSSLESS);
+	stand_free(stand);
+}
+
 /* --- links --- */
 
 /* Two senders, of one of which another port gets something as well. */

@@ -9,6 +9,7 @@
 
 #include <rte_byteorder.h>
 #include <rte_errno.h>
+#include <rte_ether.h>
 #include <rte_mbuf.h>
 
 #include "config/headroom.h"
@@ -25,6 +26,32 @@
 static const uint8_t router_mac[6] = {2, 0, 0, 0, 0, 1};
 
 /* --- pauses from the leaf --- */
+
+/*
+ * Byte by byte as IEEE 802.1Q clause 36 and 802.3 annex 31D draw it: 01-80-C2-00-00-01, the port's own
+ * address, 0x8808, 0x0101, a vector whose first byte is reserved, eight times, and zeros up to 60
+ * bytes (64 with the FCS). A time is given only for a priority in the vector.
+ */
+static bool is_as_drawn(const struct blaster *blaster, struct rte_mbuf *packet)
+{
+	static const uint8_t destination[6] = {0x01, 0x80, 0xc2, 0, 0, 0x01};
+	static const uint8_t type[5] = {0x88, 0x08, 0x01, 0x01, 0};
+	const uint8_t *mac = blaster->stand->rig->leaf->io[blaster->port].io.mac;
+	const uint8_t *data = packet_data(packet), *times = data + 18;
+
+	if (packet_length(packet) != 60 || packet->data_len != 60 || data[17] == 0 ||
+	    memcmp(data, destination, 6) != 0 || memcmp(data + 6, mac, 6) != 0 ||
+	    memcmp(data + 12, type, 5) != 0 || (data[6] & 1) != 0 ||
+	    rte_is_zero_ether_addr((const struct rte_ether_addr *)(data + 6)))
+		return false;
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+		if ((data[17] >> p & 1) == 0 && (times[2 * p] | times[2 * p + 1]) != 0)
+			return false;
+	for (uint32_t i = 18 + 2 * PRIORITY_COUNT; i < 60; i++)
+		if (data[i] != 0)
+			return false;
+	return true;
+}
 
 static void hear(struct blaster *blaster, const struct pfc_frame *frame, uint64_t now_ps)
 {
@@ -245,6 +272,9 @@ static void take(struct blaster *blaster, struct rte_mbuf *packet, uint64_t now_
 		stream_receive(blaster, &stand->stream[id], &view, packet_length(packet), now_ps);
 	} else if (packet->data_len >= 14 && data[12] == 0x88 && data[13] == 0x08 &&
 		   pfc_frame_read(data, packet->data_len, &frame) == PFC_FRAME_PRIORITY) {
+		blaster->pause_frames++;
+		if (!is_as_drawn(blaster, packet))
+			blaster->misdrawn_frames++;
 		hear(blaster, &frame, now_ps);
 	} else {
 		blaster->stray_frames++;

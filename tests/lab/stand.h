@@ -88,6 +88,7 @@ struct blaster {
 	uint8_t paused;
 	uint64_t paused_until_ps[PRIORITY_COUNT];
 	uint64_t xoffs[PRIORITY_COUNT], xons[PRIORITY_COUNT]; /* frames that said so */
+	uint64_t pause_frames, misdrawn_frames; /* of them: not as the standard has it */
 	/* Pauses to the leaf. */
 	struct stand_storm storm;
 	struct stand_window window[PRIORITY_COUNT][STAND_WINDOWS];

@@ -133,6 +133,7 @@ void stand_check_quiet(const struct stand *stand)
 		}
 		cr_expect_eq(blaster->early_frames, 0, "port %u", port);
 		cr_expect_eq(blaster->stray_frames, 0, "port %u", port);
+		cr_expect_eq(blaster->misdrawn_frames, 0, "port %u", port);
 	}
 	for (uint32_t i = 0; i < stand->stream_count; i++)
 		cr_expect_eq(stand->stream[i].misordered, 0, "stream %u", i);
