@@ -349,10 +349,17 @@ static double expected_marks(double pause_ps, double load, double kmin, double k
 {
 	double frame = FRAME_BYTES, per_wire = frame / (frame + WIRE_OVERHEAD_BYTES);
 	double deepest = pause_ps * load * per_wire / 80, sum = 0;
+	uint32_t frames = (uint32_t)(deepest / ((1 - load) * frame));
 
 	/* With each frame that leaves `load` of one comes. */
-	for (double depth = deepest; depth > kmin; depth -= (1 - load) * frame)
-		sum += depth > kmax ? 1 : pmax * (depth - kmin) / (kmax - kmin);
+	for (uint32_t i = 0; i < frames; i++) {
+		double depth = deepest - i * (1 - load) * frame;
+
+		if (depth > kmax)
+			sum += 1;
+		else if (depth > kmin)
+			sum += pmax * (depth - kmin) / (kmax - kmin);
+	}
 	return sum;
 }
 
