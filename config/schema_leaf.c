@@ -43,7 +43,8 @@ static const struct schema_row leaf_rows[] = {
 	 .help = "CPU cores that forward packets, one worker each. Excludes `workers`."},
 	{"workers", SCHEMA_UINT, SCHEMA_FIELD(struct config_leaf, workers), .min = 1,
 	 .max = CONFIG_CORES_MAX, .fallback = "1",
-	 .help = "How many workers, on cores of our choice."},
+	 .help = "How many workers, on cores of our choice. A NIC that spreads by RSS gets a "
+		 "receive queue for each."},
 	{"memory", SCHEMA_SIZE, SCHEMA_FIELD(struct config_leaf, memory_bytes), .min = 1 << 20,
 	 .max = UINT64_C(1) << 40, .fallback = "256MiB",
 	 .help = "Packet buffer memory. At least 256 buffers of the largest MTU for each port and "

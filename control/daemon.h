@@ -82,7 +82,8 @@ struct daemon_port {
 	uint64_t device_bps;      /* what the device reports; 0: nothing */
 	uint64_t link_changes;    /* ups and downs since the start */
 	uint64_t link_changed_ns; /* real time of the last one */
-	uint16_t owner;           /* worker that transmits */
+	uint16_t owner;           /* worker that transmits, and receives from queue 0 */
+	uint16_t rx_queues;       /* the next are the next workers' */
 	struct port_io_stats stats;
 };
 /** State of a real port. @return 0, or -ERANGE */

@@ -9,6 +9,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "control/ports.h"
 #include "dataplane/fib.h"
 #include "dataplane/units.h"
 
@@ -23,6 +24,9 @@
 
 /* A kernel port's tables; a DPDK device's descriptor rings. */
 #define MEMORY_PORT_BYTES (2 * MIB)
+
+/* Of another receive queue of a device: descriptors, and as much of the driver's own. */
+#define MEMORY_QUEUE_BYTES (64u << 10)
 
 /* There are two FIBs while one replaces the other. */
 #define MEMORY_FIBS 2
@@ -120,7 +124,7 @@ static uint64_t fib_bytes_of(const struct config *config)
 
 void memory_plan(const struct config *config, struct memory_plan *plan)
 {
-	uint32_t mtu_bytes = 0;
+	uint32_t mtu_bytes = 0, queues = 0;
 	uint64_t count;
 
 	plan->devices = false;
@@ -129,6 +133,7 @@ void memory_plan(const struct config *config, struct memory_plan *plan)
 			mtu_bytes = config->ports[i].mtu_bytes;
 		if (config->ports[i].driver != CONFIG_DRIVER_KERNEL)
 			plan->devices = true;
+		queues += ports_rx_queues_max(config, &config->ports[i]) - 1u;
 	}
 	plan->data_bytes = mtu_bytes + FRAME_HEADER_BYTES;
 	plan->room_bytes = round_up(plan->data_bytes, 64);
@@ -143,7 +148,7 @@ void memory_plan(const struct config *config, struct memory_plan *plan)
 	/* The mempool keeps free buffers in a ring of pointers, a power of two of them. */
 	plan->eal_bytes = MEMORY_EAL_BYTES + pool_bytes(plan) +
 			  (uint64_t)plan->buffer_count * 2 * sizeof(void *) +
-			  config->port_count * MEMORY_PORT_BYTES;
+			  config->port_count * MEMORY_PORT_BYTES + queues * MEMORY_QUEUE_BYTES;
 	plan->table_bytes = MEMORY_FIBS * fib_bytes_of(config);
 }
 

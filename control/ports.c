@@ -97,10 +97,10 @@ static enum flow_control_wish wish_of(const struct config_port *port)
 	return FLOW_CONTROL_SOFTWARE;
 }
 
-/* One to receive, one to send, and one for each priority that the device may obey pauses of. */
+/* To receive, one to send, and one for each priority that the device may obey pauses of. */
 static uint32_t device_rings(const struct config *config, const struct config_port *port)
 {
-	uint32_t rings = 2;
+	uint32_t rings = ports_rx_queues_max(config, port) + 1u;
 
 	if (wish_of(port) != FLOW_CONTROL_SOFTWARE && port->driver == CONFIG_DRIVER_VFIO)
 		rings += (uint32_t)__builtin_popcount(lossless_mask(config));
@@ -164,6 +164,26 @@ static void tell_flow_control(struct daemon *daemon, uint16_t index)
 		   why, more);
 }
 
+/* With several workers: who receives from a device. */
+static void tell_queues(struct daemon *daemon, uint16_t index)
+{
+	uint16_t workers = daemon->config->leaf.workers, queues = daemon->port[index].io->rx_queues;
+	const char *name = daemon->config->ports[index].name;
+
+	if (workers == 1)
+		return;
+	if (queues > 1)
+		events_add(daemon->events, EVENT_START, index,
+			   "port %s: %u receive queues, one for each of %u of %u workers", name,
+			   queues, queues, workers);
+	else
+		events_add(
+			daemon->events, EVENT_START, index,
+			"port %s: one receive queue, of one worker: its device doesn't spread by "
+			"RSS",
+			name);
+}
+
 void ports_follow_classes(struct daemon *daemon)
 {
 	uint8_t mask = lossless_mask(daemon->config);
@@ -201,7 +221,7 @@ static int open_ethdev(const struct daemon *daemon, uint16_t index, enum ethdev_
 		.device = port->device,
 		.driver = driver,
 		.port = index,
-		.rx_queues = 1,
+		.rx_queues_max = ports_rx_queues_max(daemon->config, port),
 		.tx_queues = 1,
 		.rx_descriptors = PORTS_RING_DESCRIPTORS,
 		.tx_descriptors = PORTS_RING_DESCRIPTORS,
@@ -268,9 +288,11 @@ int ports_open(struct daemon *daemon, struct config_errors *errors)
 			state->link_up = state->device.up;
 		daemon->links_polled = daemon->links_polled || state->ifindex == 0;
 	}
-	for (uint16_t i = 0; i < daemon->port_count && !failed; i++)
+	for (uint16_t i = 0; i < daemon->port_count && !failed; i++) {
+		tell_queues(daemon, i);
 		if (lossless_mask(daemon->config) != 0)
 			tell_flow_control(daemon, i);
+	}
 	if (failed)
 		ports_close(daemon);
 	return failed ? -EIO : 0;

@@ -21,9 +21,9 @@
  *	                       device or AF_XDP; 20 us of a kernel interface: its softirq
  *	poll interval          10 us: a burst of 32 from six ports at 50 ns a packet; with kernel
  *	                       interfaces 100 us, for system calls and waking up
- *	buffers held           by the descriptors of a DPDK device's rings; by each thread's cache of
- *	                       the pool, which DPDK lets grow by half, and its burst. A kernel port
- *	                       copies, and holds none
+ *	buffers held           by the descriptors of a DPDK device's rings, as many as it may get; by each
+ *	                       thread's cache of the pool, which DPDK lets grow by half, and its burst. A
+ *	                       kernel port copies, and holds none
  *
  * Pure. Thread: any.
  */
@@ -32,10 +32,26 @@
 
 #include "config/config.h"
 #include "control/apply.h"
+#include "dataplane/io/ethdev.h"
 #include "dataplane/port_io.h"
 
 /* Descriptors of one ring of a DPDK device. */
 #define PORTS_RING_DESCRIPTORS 512
+
+/**
+ * Receive queues that a port may get: as many as there are workers, of a DPDK device that spreads by RSS;
+ * 1 of others. How many it has is known when the device is open (port_io.h).
+ */
+static inline uint16_t ports_rx_queues_max(const struct config *config,
+					   const struct config_port *port)
+{
+	bool may_spread = port->driver == CONFIG_DRIVER_VFIO || port->driver == CONFIG_DRIVER_VDEV;
+
+	if (!may_spread)
+		return 1;
+	return config->leaf.workers < ETHDEV_RX_QUEUES_MAX ? (uint16_t)config->leaf.workers
+							   : ETHDEV_RX_QUEUES_MAX;
+}
 
 /**
  * Rate, run-ahead and lag of a port's wire clock, and its device's delay.

@@ -159,6 +159,7 @@ static void port_describe_real(struct telemetry_page *page, const struct config_
 	telemetry_page_number(page, state->device_bps);
 	telemetry_page_number(page, port->mtu_bytes);
 	telemetry_page_number(page, state->owner);
+	telemetry_page_number(page, state->rx_queues);
 	telemetry_page_number(page, state->link_changed_ns);
 	telemetry_page_number(page, state->link_changes);
 }
@@ -171,7 +172,7 @@ static void port_describe_cpu(struct telemetry_page *page)
 	telemetry_page_text(page, "-");
 	telemetry_page_text(page, "up");
 	telemetry_page_text(page, "kernel");
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 7; i++)
 		telemetry_page_number(page, 0);
 }
 
@@ -208,6 +209,7 @@ uint64_t telemetry_ports(struct telemetry_page *page, struct daemon *daemon, uin
 	telemetry_page_column(page, "device_bps", 0);
 	telemetry_page_column(page, "mtu_bytes", 0);
 	telemetry_page_column(page, "worker", 0);
+	telemetry_page_column(page, "rx_queues", 0);
 	telemetry_page_column(page, "link_changed_ns", 0);
 	telemetry_page_counter(page, "link_changes", "changes");
 	PORT_COUNTERS(COUNTER_COLUMN_)

@@ -97,6 +97,7 @@ int daemon_port(const struct daemon *daemon, uint16_t port, struct daemon_port *
 		.link_changes = state->link_changes,
 		.link_changed_ns = state->link_changed_ns,
 		.owner = state->owner,
+		.rx_queues = state->io->rx_queues,
 	};
 	memcpy(out->mac, state->io->mac, sizeof(out->mac));
 	state->io->ops->stats(state->io, &out->stats);

@@ -249,12 +249,12 @@ static int devargs_of(const struct ethdev_params *params, char *text, size_t siz
 		bytes = snprintf(text, size, "%s", device);
 		break;
 	case ETHDEV_AF_XDP:
-		bytes = snprintf(text, size, "net_af_xdp%u,iface=%s,queue_count=%u", params->port,
-				 device, params->rx_queues);
+		bytes = snprintf(text, size, "net_af_xdp%u,iface=%s,queue_count=1", params->port,
+				 device);
 		break;
 	case ETHDEV_VHOST:
 		bytes = snprintf(text, size, "net_vhost%u,iface=%s,queues=%u", params->port, device,
-				 RTE_MAX(params->rx_queues, params->tx_queues));
+				 params->tx_queues);
 		break;
 	}
 	if (bytes <= 0 || (size_t)bytes >= size)
@@ -276,9 +276,9 @@ static int params_check(const struct ethdev_params *params, struct io_error *err
 			       "device %s: MTU %u bytes needs packet buffers of %u bytes, the pool "
 			       "has %u",
 			       params->device, params->mtu_bytes, needed, room);
-	if (params->rx_queues < 1 || params->rx_queues > ETHDEV_RX_QUEUES_MAX)
+	if (params->rx_queues_max < 1 || params->rx_queues_max > ETHDEV_RX_QUEUES_MAX)
 		return io_fail(error, 0, "device %s: %u receive queues are not in 1..%u",
-			       params->device, params->rx_queues, ETHDEV_RX_QUEUES_MAX);
+			       params->device, params->rx_queues_max, ETHDEV_RX_QUEUES_MAX);
 	if (params->tx_queues < 1 || params->tx_queues > ETHDEV_TX_QUEUES_MAX)
 		return io_fail(error, 0, "device %s: %u transmit queues are not in 1..%u",
 			       params->device, params->tx_queues, ETHDEV_TX_QUEUES_MAX);
@@ -363,13 +363,37 @@ static int limits_check(const struct ethdev_params *params, const struct rte_eth
 		return io_fail(error, 0, "device %s: MTU %u bytes, its driver (%s) takes %u..%u",
 			       device, params->mtu_bytes, info->driver_name, info->min_mtu,
 			       mtu_max);
-	if (params->rx_queues > info->max_rx_queues)
-		return io_fail(error, 0, "device %s: %u receive queues, it has %u", device,
-			       params->rx_queues, info->max_rx_queues);
 	if (params->tx_queues > info->max_tx_queues)
 		return io_fail(error, 0, "device %s: %u transmit queues, it has %u", device,
 			       params->tx_queues, info->max_tx_queues);
 	return 0;
+}
+
+/* What RSS goes by. Frames that have none of it come on queue 0. */
+static uint64_t rss_of(const struct rte_eth_dev_info *info)
+{
+	return (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP) & info->flow_type_rss_offloads;
+}
+
+/* A device with many queues would fill one of them if it didn't spread. */
+static uint16_t rx_queues_of(const struct ethdev_params *params,
+			     const struct rte_eth_dev_info *info)
+{
+	if (rss_of(info) == 0 || info->max_rx_queues == 0)
+		return 1;
+	return (uint16_t)RTE_MIN(params->rx_queues_max, info->max_rx_queues);
+}
+
+/* @param rx_queues more than one: spread over them */
+static int queues_configure(struct ethdev *ethdev, uint16_t rx_queues,
+			    const struct rte_eth_dev_info *info, struct rte_eth_conf conf)
+{
+	if (rx_queues > 1) {
+		conf.rx_adv_conf.rss_conf.rss_hf = rss_of(info);
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+	}
+	ethdev->io.rx_queues = rx_queues;
+	return rte_eth_dev_configure(ethdev->id, rx_queues, ethdev->tx_queues, &conf);
 }
 
 static int device_configure(struct ethdev *ethdev, const struct ethdev_params *params,
@@ -389,19 +413,15 @@ static int device_configure(struct ethdev *ethdev, const struct ethdev_params *p
 	if (ethdev->apart_queues + 1 > info.max_tx_queues)
 		ethdev->apart_queues = 0;
 	ethdev->tx_queues = (uint16_t)RTE_MAX(params->tx_queues, ethdev->apart_queues + 1);
-	if (params->rx_queues > 1) {
-		conf.rx_adv_conf.rss_conf.rss_hf =
-			(RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP) &
-			info.flow_type_rss_offloads;
-		if (conf.rx_adv_conf.rss_conf.rss_hf != 0)
-			conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-	}
 	conf.intr_conf.rmv = (*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
-	result = rte_eth_dev_configure(ethdev->id, params->rx_queues, ethdev->tx_queues, &conf);
+	result = queues_configure(ethdev, rx_queues_of(params, &info), &info, conf);
+	/* Some want as many queues one way as the other (net_tap). */
+	if (result != 0 && ethdev->io.rx_queues > 1)
+		result = queues_configure(ethdev, 1, &info, conf);
 	if (result != 0)
 		return io_fail(
 			error, -result, "device %s: configuring %u and %u queues, MTU %u bytes",
-			params->device, params->rx_queues, ethdev->tx_queues, params->mtu_bytes);
+			params->device, ethdev->io.rx_queues, ethdev->tx_queues, params->mtu_bytes);
 	/* Those that don't take it from the configuration take it here. */
 	result = rte_eth_dev_set_mtu(ethdev->id, (uint16_t)params->mtu_bytes);
 	if (result != 0 && result != -ENOTSUP)
@@ -420,7 +440,7 @@ static int queues_setup(struct ethdev *ethdev, const struct ethdev_params *param
 
 	if (result != 0)
 		return io_fail(error, -result, "device %s: numbers of descriptors", params->device);
-	for (uint16_t i = 0; i < params->rx_queues; i++) {
+	for (uint16_t i = 0; i < ethdev->io.rx_queues; i++) {
 		result =
 			rte_eth_rx_queue_setup(ethdev->id, i, rx_count, socket, NULL, params->pool);
 		if (result != 0)
@@ -565,7 +585,7 @@ int ethdev_open(const struct ethdev_params *params, struct port_io **io, struct 
 	ethdev->io = (struct port_io){
 		.ops = &ethdev_ops,
 		.port = params->port,
-		.rx_queues = params->rx_queues,
+		.rx_queues = 1,
 		.flags = PORT_IO_POLLED,
 	};
 	result = device_plug(ethdev, params, error);

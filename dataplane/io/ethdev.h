@@ -4,9 +4,10 @@
  *
  * The device is plugged in when the port is opened and unplugged when it is closed; EAL needs no
  * device arguments. It is set up as the leaf wants it:
- *   receive     as many queues as asked, spread by RSS over addresses and ports of IP, TCP and UDP
- *               where the device offers it (frames that aren't IP come on queue 0), promiscuous,
- *               all multicast, no VLAN stripping
+ *   receive     as many queues as the device has, up to a bound, where it spreads by RSS over addresses
+ *               and ports of IP, TCP and UDP (frames that aren't IP, as MAC control, come on queue 0).
+ *               One queue where it doesn't, or refuses more: AF_XDP, vhost, net_ring, net_tap. How many
+ *               it became is the port_io's rx_queues. Promiscuous, all multicast, no VLAN stripping
  *   offloads    none: checksums are patched incrementally, frames are of one segment
  *   flow control of the link (802.3x) off, MAC control frames handed over where the device can;
  *               pauses are obeyed by us or by the device, see flow_control.h. In the latter case each
@@ -50,7 +51,7 @@ struct ethdev_params {
 	const char *device; /* ",key=value" of the driver may follow */
 	enum ethdev_driver driver;
 	uint16_t port;           /* id in the leaf */
-	uint16_t rx_queues;      /* 1..ETHDEV_RX_QUEUES_MAX */
+	uint16_t rx_queues_max;  /* 1..ETHDEV_RX_QUEUES_MAX */
 	uint16_t tx_queues;      /* 1..ETHDEV_TX_QUEUES_MAX; more, if the device obeys pauses */
 	uint16_t rx_descriptors; /* of each queue; 0: 1024. The device may round or limit them */
 	uint16_t tx_descriptors; /* of each queue; 0: 512 */
@@ -65,8 +66,8 @@ struct ethdev_params {
 /**
  * Plug in, set up and start a device. EAL is initialised.
  * @param error  names device, step and reason
- * @return 0, or -errno with the device unplugged: -EINVAL (a parameter out of range, more queues than
- *         the device has, buffers too small), -EBUSY (is a port already), -ENODEV (no driver takes
+ * @return 0, or -errno with the device unplugged: -EINVAL (a parameter out of range, more transmit
+ *         queues than the device has, buffers too small), -EBUSY (is a port already), -ENODEV (no driver takes
  *         it), -ENOSPC (no room for another), or what the driver says
  */
 int ethdev_open(const struct ethdev_params *params, struct port_io **io, struct io_error *error);

@@ -207,6 +207,22 @@ def test_pfc_in_hardware():
         world.h1.ping("10.1.0.20", count=1)
 
 
+def test_receive_queues():
+    """Several workers: a device that spreads by RSS has a receive queue for each, others one; said at start"""
+    config = CONFIG.replace("leaf: {", "leaf: {workers: 2, idle: adaptive, ")
+    config = config.replace("vlans:", "  - {name: p4, device: 'net_null0,no-rx=1', driver: vdev, speed: 1G, "
+                            "vlan: {access: 200}}\n  - {name: p5, device: net_ring0, driver: vdev, speed: 1G, "
+                            "vlan: {access: 200}}\nvlans:")
+    with Trio(start=False) as world:
+        world.start_leaf(config)
+        told = "\n".join(world.leaf.events("start"))
+        check("port p4: 2 receive queues, one for each of 2 of 2 workers" in told, f"p4: {told}")
+        check("port p5: one receive queue" in told, f"p5: {told}")
+        queues = {name: row["rx_queues"] for name, row in world.leaf.ports().items()}
+        check_equal(queues, {"p1": 1, "p2": 1, "p3": 1, "p4": 2, "p5": 1, "cpu": 0}, "queues")
+        world.ping_all()
+
+
 def test_links_at_start():
     """LF-UP: links that are up at the start are up from the start"""
     for _ in range(2):

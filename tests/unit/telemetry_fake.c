@@ -94,6 +94,7 @@ int daemon_port(const struct daemon *daemon, uint16_t port, struct daemon_port *
 	(void)daemon;
 	*out = (struct daemon_port){
 		.driver = "packet_mmap",
+		.rx_queues = 1,
 		.link_up = true,
 		.rate_bps = UINT64_C(100000000000),
 		.stats.rx_missed_packets = fake.missed[port],
