@@ -210,16 +210,19 @@ def test_pfc_in_hardware():
 def test_receive_queues():
     """Several workers: a device that spreads by RSS has a receive queue for each, others one; said at start"""
     config = CONFIG.replace("leaf: {", "leaf: {workers: 2, idle: adaptive, ")
-    config = config.replace("vlans:", "  - {name: p4, device: 'net_null0,no-rx=1', driver: vdev, speed: 1G, "
-                            "vlan: {access: 200}}\n  - {name: p5, device: net_ring0, driver: vdev, speed: 1G, "
-                            "vlan: {access: 200}}\nvlans:")
+    # net_null spreads, net_ring doesn't; net_tap does, but wants as many queues to send.
+    devices = {"p4": "net_null0,no-rx=1", "p5": "net_ring0", "p6": "net_tap0,iface=queues0"}
+    config = config.replace("vlans:", "".join(
+        f"  - {{name: {name}, device: '{device}', driver: vdev, speed: 1G, vlan: {{access: 200}}}}\n"
+        for name, device in devices.items()) + "vlans:")
     with Trio(start=False) as world:
         world.start_leaf(config)
         told = "\n".join(world.leaf.events("start"))
         check("port p4: 2 receive queues, one for each of 2 of 2 workers" in told, f"p4: {told}")
-        check("port p5: one receive queue" in told, f"p5: {told}")
+        for port in ["p1", "p2", "p3", "p5", "p6"]:
+            check(f"port {port}: one receive queue" in told, f"{port}: {told}")
         queues = {name: row["rx_queues"] for name, row in world.leaf.ports().items()}
-        check_equal(queues, {"p1": 1, "p2": 1, "p3": 1, "p4": 2, "p5": 1, "cpu": 0}, "queues")
+        check_equal(queues, {"p1": 1, "p2": 1, "p3": 1, "p4": 2, "p5": 1, "p6": 1, "cpu": 0}, "queues")
         world.ping_all()
 
 
