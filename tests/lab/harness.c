@@ -301,6 +301,8 @@ void rig_plug(struct rig *rig, uint16_t port, struct node *end, uint64_t delay_p
 	wire_init(&wire[0], rig->engine, &link, &rig->leaf->node, port);
 	wire_init(&wire[1], rig->engine, &link, end, 0);
 	cr_assert_eq(switch_attach(rig->leaf, port, &wire[1], &wire[0]), 0);
+	/* Of its own, as a NIC's: pauses come from it. */
+	memcpy(rig->leaf->io[port].io.mac, (const uint8_t[]){2, 0, 0, 0, 2, (uint8_t)port}, 6);
 }
 
 struct rig *rig_create(const char *yaml)
