@@ -25,7 +25,8 @@
 
 /* ---- frames.c ---- */
 
-enum frame_kind { FRAMES_ROUTED, FRAMES_BRIDGED };
+/* Three of four flows RDMA; bridged, too; all RDMA; all of the class that is paused. */
+enum frame_kind { FRAMES_ROUTED, FRAMES_BRIDGED, FRAMES_ECT, FRAMES_PAUSED };
 
 #define TEMPLATE_BYTES 64
 
@@ -77,24 +78,48 @@ void bench_io_init(struct bench_io *bench, uint16_t port);
 struct row {
 	const char *name;
 	enum frame_kind kind;
-	/** Move frames->count frames through. */
+	const char *state; /* "idle", "marking", "paused" */
+	/** Before the first pass of a row's turn, and after the last, unmeasured. NULL: nothing to do. */
+	void (*begin)(struct row *row, const struct frames *frames);
+	void (*end)(struct row *row, const struct frames *frames);
+	/** Move frames through: all of them, or those that stand nowhere; `moved` says how many. */
 	void (*pass)(struct row *row, const struct frames *frames);
+	uint64_t moved;
 	struct bench_io port[BENCH_PORTS];
 	/* pipelines */
 	struct leaf *leaf;
 	struct worker *worker;
 	const struct snapshot *snapshot;
 	struct fib *fib;
-	uint64_t now_ps;
+	uint64_t now_ps, step_ps;
+	struct rte_mempool *pool;
+	/* marking: frames that aren't in a queue, and those that have just left one */
+	struct rte_mbuf **outside, **sent;
+	uint32_t outside_count, sent_count;
+	struct port_io_ops collect_ops;
+	/* paused */
+	struct rte_mbuf *pause[BENCH_PORTS];
+	uint32_t polls;
 	/* the references */
 	struct rte_lpm *lpm;
 	struct adjacency next_hop[BENCH_PREFIXES + 1];
 };
 
-enum { ROW_REFERENCE, ROW_REFERENCE_PLAIN, ROW_PIPELINE_L3, ROW_PIPELINE_L2, ROW_COUNT };
+enum {
+	ROW_REFERENCE,
+	ROW_REFERENCE_PLAIN,
+	ROW_PIPELINE_L3,
+	ROW_PIPELINE_L2,
+	ROW_L3_MARKING,
+	ROW_L3_PAUSED,
+	ROW_COUNT
+};
 
-/** @return 0, or a negative errno with a message on stderr */
-int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool);
+/**
+ * @param frames_max most frames of a pass
+ * @return 0, or a negative errno with a message on stderr
+ */
+int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool, uint32_t frames_max);
 void rows_free(struct row rows[ROW_COUNT]);
 
 /**
@@ -102,5 +127,29 @@ void rows_free(struct row rows[ROW_COUNT]);
  * @return 0, or -EINVAL with a message on stderr
  */
 int row_check(struct row *row, struct frames *frames);
+
+/* ---- standing.c: the routed pipeline while queues stand or are paused ---- */
+
+int marking_create(struct row *row, uint32_t frames_max);
+void marking_begin(struct row *row, const struct frames *frames);
+void marking_pass(struct row *row, const struct frames *frames);
+void marking_end(struct row *row, const struct frames *frames);
+int paused_create(struct row *row);
+/** Every uplink has packets that are paused, and none of them has left. */
+bool paused_is_held(const struct row *row);
+void paused_begin(struct row *row, const struct frames *frames);
+void paused_pass(struct row *row, const struct frames *frames);
+
+/* ---- decision.c ---- */
+
+/* Cycles that a worker spends on pauses in a poll, with 32 ports, two lossless classes and 8 workers. */
+struct decision {
+	double quiet;   /* nothing has changed */
+	double dirty;   /* all pairs have, their accounts are in this core's cache */
+	double written; /* and have just been written by another core; 0: there is none */
+};
+
+/** @return 0, or a negative errno with a message on stderr */
+int decision_measure(struct rte_mempool *pool, struct decision *out);
 
 #endif

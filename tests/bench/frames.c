@@ -16,6 +16,7 @@
 
 /* Three of four flows are RDMA, the rest TCP. */
 #define DSCP_ROCE       26
+#define DSCP_PAUSED     28
 #define FLOW_IS_ROCE(f) ((f) % 4 != 3)
 #define ROUTER_MAC_BYTES                  \
 	{                                 \
@@ -77,6 +78,8 @@ static void header_of(uint8_t *out, enum frame_kind kind, uint32_t flow, uint32_
 	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(void *)(ip + 1);
 	struct rte_tcp_hdr *tcp = (struct rte_tcp_hdr *)(void *)(ip + 1);
 	uint8_t *bth = (uint8_t *)(udp + 1);
+	bool roce = FLOW_IS_ROCE(flow) || kind == FRAMES_ECT || kind == FRAMES_PAUSED;
+	uint32_t dscp = kind == FRAMES_PAUSED ? DSCP_PAUSED : DSCP_ROCE;
 
 	memset(out, 0, TEMPLATE_BYTES);
 	if (kind == FRAMES_BRIDGED)
@@ -87,12 +90,12 @@ static void header_of(uint8_t *out, enum frame_kind kind, uint32_t flow, uint32_
 	ethernet->src_addr.addr_bytes[5] = (uint8_t)(flow % 8);
 	ethernet->ether_type = rte_cpu_to_be_16(ETHERTYPE_IPV4);
 	ip->version_ihl = 0x45;
-	ip->type_of_service = FLOW_IS_ROCE(flow) ? DSCP_ROCE << 2 | 2 : 0;
+	ip->type_of_service = roce ? (uint8_t)(dscp << 2 | 2) : 0;
 	ip->total_length = rte_cpu_to_be_16((uint16_t)(frame_bytes - 14));
 	ip->time_to_live = 64;
 	ip->src_addr = rte_cpu_to_be_32(10u << 24 | 1u << 16 | (1 + flow % 8));
 	ip->dst_addr = rte_cpu_to_be_32(flow_destination(flow));
-	if (FLOW_IS_ROCE(flow)) {
+	if (roce) {
 		ip->next_proto_id = IP_PROTOCOL_UDP;
 		udp->src_port = rte_cpu_to_be_16((uint16_t)(49152 + flow));
 		udp->dst_port = rte_cpu_to_be_16(ROCE_UDP_PORT);

@@ -74,7 +74,7 @@ static void print_rows(const char *directory, bool json)
 	if (json)
 		printf("[");
 	else
-		printf("%-15s %7s %24s\n", "name", "bytes", "instructions per packet");
+		printf("%-19s %7s %24s\n", "name", "bytes", "instructions per packet");
 	for (uint32_t i = 1; i < ROWS_MAX; i++) {
 		char path[PATH_BYTES], name[64];
 		uint32_t packet_bytes;
@@ -88,7 +88,7 @@ static void print_rows(const char *directory, bool json)
 			       ", \"instructions_per_packet\": %.1f}",
 			       separator, name, packet_bytes, per_packet);
 		else
-			printf("%-15s %7" PRIu32 " %24.1f\n", name, packet_bytes, per_packet);
+			printf("%-19s %7" PRIu32 " %24.1f\n", name, packet_bytes, per_packet);
 		separator = ",";
 	}
 	if (json)

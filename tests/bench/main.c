@@ -4,6 +4,9 @@
  * forwarder, same frames, same process, interleaved rounds, the best of each.
  *
  * hot: 512 buffers, as when queues are short; cold: 65536, as when everything comes from memory.
+ * Under congestion (standing.c): "marking", where queues stand and every packet that leaves is marked;
+ * "paused", where a class of every uplink is paused with packets in it. What pauses cost a poll:
+ * decision.c.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -40,7 +43,9 @@ struct options {
 struct result {
 	const char *name;
 	const char *pool;
+	const char *state;
 	uint32_t packet_bytes;
+	uint32_t workers;
 	double cycles;
 	double ratio;
 };
@@ -49,7 +54,8 @@ static const char usage[] =
 	"usage: roceleaf-bench [--filter NAME] [--rounds N] [--json] [--instructions]\n"
 	"\n"
 	"Cycles (of the time stamp counter) that a packet costs, burst of 32, one core, ports in\n"
-	"memory: the routed pipeline, the bridged one, and a plain forwarder to compare with.\n"
+	"memory: the routed pipeline, also with standing and with paused queues, the bridged one, and\n"
+	"a plain forwarder to compare with. xoff-decision and xoff-quiet: cycles of a poll.\n"
 	"\n"
 	"  --filter NAME    only rows whose name contains NAME (the reference always runs)\n"
 	"  --rounds N       interleaved rounds, of which the best counts (default 60)\n"
@@ -98,10 +104,13 @@ static bool wanted(const struct options *options, const char *name)
 
 /* ---- cycles ---- */
 
-static uint64_t timed_passes(struct row *row, struct frames *frames, uint32_t passes)
+/* @return cycles per packet */
+static double timed_passes(struct row *row, struct frames *frames, uint32_t passes)
 {
-	uint64_t cycles = 0;
+	uint64_t cycles = 0, moved = 0;
 
+	if (row->begin != NULL)
+		row->begin(row, frames);
 	for (uint32_t i = 0; i < passes; i++) {
 		uint64_t start;
 
@@ -109,27 +118,39 @@ static uint64_t timed_passes(struct row *row, struct frames *frames, uint32_t pa
 		start = rte_rdtsc_precise();
 		row->pass(row, frames);
 		cycles += rte_rdtsc_precise() - start;
+		moved += row->moved;
 	}
-	return cycles;
+	if (row->end != NULL)
+		row->end(row, frames);
+	return (double)cycles / (double)moved;
+}
+
+/* Where a queue stands, it is of 256 packets at most: no cold ones wait there. */
+static bool measured(const struct row *row, const struct frames *frames)
+{
+	return row->kind != FRAMES_ECT || frames->count == HOT_FRAMES;
 }
 
 static int measure_size(const struct options *options, struct row *rows, struct frames *frames,
 			uint32_t packet_bytes, const char *pool, struct result *results)
 {
 	uint32_t passes = frames->count == HOT_FRAMES ? HOT_PASSES : 1;
-	uint64_t best[ROW_COUNT];
+	double best[ROW_COUNT];
 
 	for (uint32_t i = 0; i < ROW_COUNT; i++) {
-		best[i] = UINT64_MAX;
+		best[i] = INFINITY;
+		if (!measured(&rows[i], frames))
+			continue;
 		frames_prepare(frames, rows[i].kind, packet_bytes);
 		if (row_check(&rows[i], frames) != 0)
 			return -EINVAL;
 	}
 	for (uint32_t round = 0; round < options->rounds; round++) {
 		for (uint32_t i = 0; i < ROW_COUNT; i++) {
-			uint64_t cycles;
+			double cycles;
 
-			if (i != ROW_REFERENCE && !wanted(options, rows[i].name))
+			if ((i != ROW_REFERENCE && !wanted(options, rows[i].name)) ||
+			    !measured(&rows[i], frames))
 				continue;
 			frames_prepare(frames, rows[i].kind, packet_bytes);
 			cycles = timed_passes(&rows[i], frames, passes);
@@ -141,9 +162,11 @@ static int measure_size(const struct options *options, struct row *rows, struct 
 		results[i] = (struct result){
 			.name = rows[i].name,
 			.pool = pool,
+			.state = rows[i].state,
 			.packet_bytes = packet_bytes,
-			.cycles = (double)best[i] / passes / frames->count,
-			.ratio = (double)best[i] / (double)best[ROW_REFERENCE],
+			.workers = 1,
+			.cycles = best[i],
+			.ratio = best[i] / best[ROW_REFERENCE],
 		};
 	return 0;
 }
@@ -156,25 +179,55 @@ static void print_cycles(const struct options *options, const struct result *res
 	if (options->json)
 		printf("[");
 	else
-		printf("%-15s %7s  %-4s  %-6s %7s %18s %6s\n", "name", "bytes", "pool", "state",
+		printf("%-15s %7s  %-4s  %-7s %7s %18s %6s\n", "name", "bytes", "pool", "state",
 		       "workers", "cycles per packet", "ratio");
 	for (uint32_t i = 0; i < count; i++) {
 		const struct result *r = &results[i];
 
-		if (!wanted(options, r->name))
+		if (!wanted(options, r->name) || !isfinite(r->cycles))
 			continue;
 		if (options->json)
 			printf("%s\n{\"name\": \"%s\", \"packet_bytes\": %" PRIu32
-			       ", \"pool\": \"%s\", \"state\": \"idle\", \"workers\": 1, "
+			       ", \"pool\": \"%s\", \"state\": \"%s\", \"workers\": %" PRIu32 ", "
 			       "\"cycles_per_packet\": %.2f, \"ratio\": %.3f}",
-			       separator, r->name, r->packet_bytes, r->pool, r->cycles, r->ratio);
+			       separator, r->name, r->packet_bytes, r->pool, r->state, r->workers,
+			       r->cycles, r->ratio);
 		else
-			printf("%-15s %7" PRIu32 "  %-4s  %-6s %7u %18.1f %6.2f\n", r->name,
-			       r->packet_bytes, r->pool, "idle", 1u, r->cycles, r->ratio);
+			printf("%-15s %7" PRIu32 "  %-4s  %-7s %7" PRIu32 " %18.1f %6.2f\n",
+			       r->name, r->packet_bytes, r->pool, r->state, r->workers, r->cycles,
+			       r->ratio);
 		separator = ",";
 	}
 	if (options->json)
 		printf("\n]\n");
+}
+
+/*
+ * Cycles of a poll, not of a packet, so there is no ratio. hot: accounts are in this core's cache; cold:
+ * another core has just written them.
+ */
+#define DECISIONS 3
+
+static int measure_decision(struct rte_mempool *pool, struct result *results, uint32_t *count)
+{
+	struct decision decision;
+	int rc = decision_measure(pool, &decision);
+	const struct result rows[DECISIONS] = {
+		{.name = "xoff-quiet", .pool = "hot", .cycles = decision.quiet},
+		{.name = "xoff-decision", .pool = "hot", .cycles = decision.dirty},
+		{.name = "xoff-decision", .pool = "cold", .cycles = decision.written},
+	};
+
+	if (rc != 0)
+		return rc;
+	for (uint32_t i = 0; i < DECISIONS; i++) {
+		if (rows[i].cycles == 0)
+			continue;
+		results[*count] = rows[i];
+		results[*count].state = "idle";
+		results[(*count)++].workers = 8;
+	}
+	return 0;
 }
 
 static int measure(const struct options *options, struct row *rows, struct rte_mempool *pool)
@@ -183,7 +236,7 @@ static int measure(const struct options *options, struct row *rows, struct rte_m
 		const char *name;
 		uint32_t frames;
 	} pools[] = {{"hot", HOT_FRAMES}, {"cold", COLD_FRAMES}};
-	struct result results[2 * SIZES * ROW_COUNT];
+	struct result results[2 * SIZES * ROW_COUNT + DECISIONS];
 	uint32_t count = 0;
 	int rc = 0;
 
@@ -200,6 +253,8 @@ static int measure(const struct options *options, struct row *rows, struct rte_m
 		}
 		frames_free(&frames);
 	}
+	if (rc == 0 && (wanted(options, "xoff-decision") || wanted(options, "xoff-quiet")))
+		rc = measure_decision(pool, results, &count);
 	if (rc == 0)
 		print_cycles(options, results, count);
 	return rc;
@@ -207,27 +262,44 @@ static int measure(const struct options *options, struct row *rows, struct rte_m
 
 /* ---- instructions ---- */
 
+/* "pipeline-l3", and "pipeline-l3-marking" under congestion. */
+static const char *counted_name(const struct row *row, char name[64])
+{
+	bool idle = strcmp(row->state, "idle") == 0;
+
+	(void)snprintf(name, 64, "%s%s%s", row->name, idle ? "" : "-", idle ? "" : row->state);
+	return name;
+}
+
 static int count_instructions(const struct options *options, struct row *rows,
 			      struct rte_mempool *pool)
 {
 	struct frames frames;
+	char name[64];
 	int rc = frames_create(&frames, pool, HOT_FRAMES);
 
 	if (rc != 0)
 		return rc;
 	for (size_t s = 0; s < SIZES && rc == 0; s++) {
 		for (uint32_t i = 0; i < ROW_COUNT && rc == 0; i++) {
+			uint64_t moved = 0;
+
 			if (!wanted(options, rows[i].name))
 				continue;
 			frames_prepare(&frames, rows[i].kind, sizes[s]);
 			rc = row_check(&rows[i], &frames);
+			if (rows[i].begin != NULL && rc == 0)
+				rows[i].begin(&rows[i], &frames);
 			for (uint32_t pass = 0; pass < INSTRUCTION_PASSES && rc == 0; pass++) {
 				frames_restore(&frames);
 				instructions_start();
 				rows[i].pass(&rows[i], &frames);
 				instructions_stop();
+				moved += rows[i].moved;
 			}
-			instructions_dump(rows[i].name, sizes[s], HOT_FRAMES * INSTRUCTION_PASSES);
+			if (rows[i].end != NULL)
+				rows[i].end(&rows[i], &frames);
+			instructions_dump(counted_name(&rows[i], name), sizes[s], (uint32_t)moved);
 		}
 	}
 	frames_free(&frames);
@@ -272,7 +344,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "roceleaf-bench: no memory for packet buffers\n");
 		return 1;
 	}
-	rc = rows_create(rows, pool);
+	rc = rows_create(rows, pool, options.instructions ? HOT_FRAMES : COLD_FRAMES);
 	if (rc == 0) {
 		rc = options.instructions ? count_instructions(&options, rows, pool)
 					  : measure(&options, rows, pool);

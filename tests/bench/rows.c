@@ -56,6 +56,16 @@ static const char config_l3[] =
 	"  - {to: 10.28.0.0/16, " ALL_UPLINKS "  - {to: 10.29.0.0/16, " ALL_UPLINKS
 	"  - {to: 10.30.0.0/16, " ALL_UPLINKS "  - {to: 10.31.0.0/16, " ALL_UPLINKS;
 
+/* Two lossless classes, of which one marks all that leaves while anything waits. */
+static const char config_classes[] =
+	"classes:\n"
+	"  - {priority: 3, name: roce, dscp: [26], lossless: true, weight: 60,\n"
+	"     ecn: {kmin: 1, kmax: 2, pmax: 100%}}\n"
+	"  - {priority: 4, name: other, dscp: [28], lossless: true, weight: 20}\n"
+	"  - {priority: 6, name: cnp, dscp: [48], strict: true}\n"
+	"  - {priority: 7, name: control, dscp: [56], strict: true}\n"
+	"  - {priority: 0, name: best-effort, weight: 20}\n";
+
 static const char config_l2[] =
 	"leaf: {router_mac: '02:00:00:00:10:01', memory: 1GiB}\n"
 	"ports:\n"
@@ -146,6 +156,7 @@ static inline __attribute__((always_inline)) void reference_burst(struct row *ro
 static void reference_pass(struct row *row, const struct frames *frames)
 {
 	supply(row, frames);
+	row->moved = frames->count;
 	while (row->port[0].supply_left != 0)
 		reference_burst(row, false);
 }
@@ -153,6 +164,7 @@ static void reference_pass(struct row *row, const struct frames *frames)
 static void reference_plain_pass(struct row *row, const struct frames *frames)
 {
 	supply(row, frames);
+	row->moved = frames->count;
 	while (row->port[0].supply_left != 0)
 		reference_burst(row, true);
 }
@@ -181,6 +193,7 @@ static int reference_create(struct row *row)
 static void pipeline_pass(struct row *row, const struct frames *frames)
 {
 	supply(row, frames);
+	row->moved = frames->count;
 	worker_ready(row->worker, 0);
 	while (row->port[0].supply_left != 0) {
 		row->now_ps += POLL_PS;
@@ -211,7 +224,12 @@ static const struct snapshot *snapshot_of(struct row *row, const char *text)
 	if (config == NULL)
 		return NULL;
 	for (uint32_t i = 0; i < BENCH_PORTS; i++)
-		port[i] = (struct apply_port){.link_up = true, .run_ahead_ps = POLL_PS};
+		port[i] = (struct apply_port){
+			.link_up = true,
+			/* A queue that stands gets the wire's time to the picosecond. */
+			.run_ahead_ps = row->kind == FRAMES_ECT ? 0 : POLL_PS,
+			.catch_up_ps = row->kind == FRAMES_ECT ? POLL_PS : 0,
+		};
 	row->fib = fib_create(FIB_DIR24_8, apply_routes_max(config));
 	if (row->fib != NULL)
 		snapshot = apply_snapshot(config, &state, row->fib, false);
@@ -229,6 +247,7 @@ static int pipeline_create(struct row *row, const char *text, struct rte_mempool
 	};
 	uint64_t token;
 
+	row->pool = pool;
 	row->snapshot = snapshot_of(row, text);
 	row->leaf = leaf_create(&params);
 	if (row->snapshot == NULL || row->leaf == NULL)
@@ -250,7 +269,25 @@ static int pipeline_create(struct row *row, const char *text, struct rte_mempool
 
 /* ---- all of them ---- */
 
-int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool)
+/* The routed pipeline, congested. */
+static int congested_create(struct row rows[ROW_COUNT], struct rte_mempool *pool,
+			    uint32_t frames_max)
+{
+	char text[sizeof(config_l3) + sizeof(config_classes)];
+	int rc;
+
+	(void)snprintf(text, sizeof(text), "%s%s", config_l3, config_classes);
+	rc = pipeline_create(&rows[ROW_L3_MARKING], text, pool);
+	if (rc == 0)
+		rc = marking_create(&rows[ROW_L3_MARKING], frames_max);
+	if (rc == 0)
+		rc = pipeline_create(&rows[ROW_L3_PAUSED], text, pool);
+	if (rc == 0)
+		rc = paused_create(&rows[ROW_L3_PAUSED]);
+	return rc;
+}
+
+int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool, uint32_t frames_max)
 {
 	int rc;
 
@@ -264,9 +301,22 @@ int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool)
 	rows[ROW_PIPELINE_L2].name = "pipeline-l2";
 	rows[ROW_PIPELINE_L2].pass = pipeline_pass;
 	rows[ROW_PIPELINE_L2].kind = FRAMES_BRIDGED;
-	for (uint32_t i = 0; i < ROW_COUNT; i++)
+	rows[ROW_L3_MARKING] = (struct row){.name = "pipeline-l3",
+					    .state = "marking",
+					    .kind = FRAMES_ECT,
+					    .begin = marking_begin,
+					    .pass = marking_pass,
+					    .end = marking_end};
+	rows[ROW_L3_PAUSED] = (struct row){.name = "pipeline-l3",
+					   .state = "paused",
+					   .begin = paused_begin,
+					   .pass = paused_pass};
+	for (uint32_t i = 0; i < ROW_COUNT; i++) {
+		if (rows[i].state == NULL)
+			rows[i].state = "idle";
 		for (uint16_t port = 0; port < BENCH_PORTS; port++)
 			bench_io_init(&rows[i].port[port], port);
+	}
 	rc = reference_create(&rows[ROW_REFERENCE]);
 	if (rc == 0)
 		rc = reference_create(&rows[ROW_REFERENCE_PLAIN]);
@@ -274,6 +324,8 @@ int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool)
 		rc = pipeline_create(&rows[ROW_PIPELINE_L3], config_l3, pool);
 	if (rc == 0)
 		rc = pipeline_create(&rows[ROW_PIPELINE_L2], config_l2, pool);
+	if (rc == 0)
+		rc = congested_create(rows, pool, frames_max);
 	if (rc != 0) {
 		fprintf(stderr, "roceleaf-bench: can't set up: %s\n", strerror(-rc));
 		rows_free(rows);
@@ -288,6 +340,8 @@ void rows_free(struct row rows[ROW_COUNT])
 		snapshot_free(rows[i].snapshot);
 		fib_free(rows[i].fib);
 		rte_lpm_free(rows[i].lpm);
+		free(rows[i].outside);
+		free(rows[i].sent);
 	}
 }
 
@@ -302,11 +356,38 @@ static bool frame_is_routed(struct rte_mbuf *packet)
 	       rte_raw_cksum(ip, sizeof(*ip)) == 0xffff;
 }
 
+/* Every packet that left was marked, for two passes. */
+static int marking_check(struct row *row, struct frames *frames)
+{
+	uint32_t unmarked = 0, moved = 0, uplinks;
+
+	row->begin(row, frames);
+	for (uint32_t pass = 0; pass < 2; pass++) {
+		frames_restore(frames);
+		row->pass(row, frames);
+		moved += row->outside_count;
+		for (uint32_t i = 0; i < row->outside_count; i++)
+			unmarked += (packet_data(row->outside[i])[15] & 3) != 3;
+	}
+	uplinks = row->outside_count;
+	row->end(row, frames);
+	if (unmarked == 0 && moved >= frames->count / 2 && uplinks < frames->count &&
+	    row->sent_count == frames->count)
+		return 0;
+	fprintf(stderr, "roceleaf-bench: marking: %u of %u frames unmarked, %u of %u came back\n",
+		unmarked, moved, row->sent_count, frames->count);
+	return -EINVAL;
+}
+
 int row_check(struct row *row, struct frames *frames)
 {
 	uint64_t before = 0, sent = 0;
 	uint32_t wrong = 0;
 
+	if (row->kind == FRAMES_ECT)
+		return marking_check(row, frames);
+	if (row->begin != NULL)
+		row->begin(row, frames);
 	for (uint32_t port = 1; port < BENCH_PORTS; port++)
 		before += row->port[port].sent;
 	row->pass(row, frames);
@@ -317,6 +398,10 @@ int row_check(struct row *row, struct frames *frames)
 	}
 	for (uint32_t i = 0; i < frames->count && row->kind == FRAMES_ROUTED; i++)
 		wrong += !frame_is_routed(frames->packet[i]);
+	if (row->begin == paused_begin && !paused_is_held(row)) {
+		fprintf(stderr, "roceleaf-bench: paused: packets have left a paused queue\n");
+		return -EINVAL;
+	}
 	if (sent - before == frames->count && wrong == 0)
 		return 0;
 	fprintf(stderr, "roceleaf-bench: %s sent %" PRIu64 " of %u frames, %u wrong\n", row->name,
