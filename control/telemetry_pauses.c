@@ -23,16 +23,15 @@ static bool is_lossless(const struct snapshot *snapshot, uint8_t priority)
 
 static const char *reason_text(uint8_t reasons)
 {
-	switch (reasons) {
-	case 0:
-		return "-";
-	case PAUSE_BUFFER:
-		return "buffer";
-	case PAUSE_GUARD:
-		return "guard";
-	default:
-		return "buffer+guard";
-	}
+	static const char *const text[] = {
+		"-",       "buffer",         "guard",         "buffer+guard",
+		"backlog", "buffer+backlog", "guard+backlog", "buffer+guard+backlog",
+	};
+
+	_Static_assert((PAUSE_BUFFER | PAUSE_GUARD | PAUSE_BACKLOG) + 1 ==
+			       sizeof(text) / sizeof(text[0]),
+		       "all of them");
+	return text[reasons & (PAUSE_BUFFER | PAUSE_GUARD | PAUSE_BACKLOG)];
 }
 
 /* A port that sends no PFC tells its peer nothing. */
@@ -65,6 +64,7 @@ static void buffer_row(struct telemetry_page *page, struct daemon *daemon, uint6
 	telemetry_page_number(page, totals.headroom_used_bytes);
 	telemetry_page_number(page, totals.headroom_peak_bytes);
 	telemetry_page_number(page, limits->headroom_bytes);
+	telemetry_page_number(page, totals.backlog_bytes);
 	telemetry_page_number(page, rare.headroom_packets);
 	telemetry_page_number(page, rare.headroom_bytes);
 }
@@ -84,6 +84,7 @@ uint64_t telemetry_buffers(struct telemetry_page *page, struct daemon *daemon, u
 	telemetry_page_column(page, "headroom_used_bytes", 0);
 	telemetry_page_column(page, "headroom_peak_bytes", 0);
 	telemetry_page_column(page, "headroom_bytes", 0);
+	telemetry_page_column(page, "backlog_bytes", 0);
 	telemetry_page_counter(page, "lost_packets", "packets");
 	telemetry_page_counter(page, "lost_bytes", "bytes");
 

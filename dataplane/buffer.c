@@ -206,6 +206,30 @@ static void set_reason(struct worker *worker, uint16_t port, uint32_t priority, 
 		pfc_pause(worker, port, (uint8_t)priority, after != 0, now_ps);
 }
 
+uint64_t buffer_xoff_bytes(const struct worker *worker, uint16_t port, uint32_t priority)
+{
+	return snapshot_pair(worker->snapshot, port, priority)->reserved_bytes +
+	       limit_of(worker, priority);
+}
+
+/* The same thresholds, for what waits in receive rings as well. */
+static __rte_noinline void decide_backlog(struct worker *worker, uint16_t port, uint32_t priority,
+					  uint64_t occupancy, uint64_t limit, uint64_t now_ps)
+{
+	const struct buffer_table *table = &worker->snapshot->buffer;
+	uint64_t reserved = snapshot_pair(worker->snapshot, port, priority)->reserved_bytes;
+	uint8_t reasons = buffer_reasons(leaf_state(worker->leaf, port, priority));
+	uint64_t waiting = backlog_bytes(worker->leaf, port, priority);
+
+	if ((reasons & PAUSE_BACKLOG) == 0) {
+		if (waiting != 0 && occupancy + waiting > reserved + limit)
+			set_reason(worker, port, priority, PAUSE_BACKLOG, true, now_ps);
+	} else if (waiting == 0 ||
+		   occupancy + waiting <= buffer_xon_bytes(table, priority, reserved, limit)) {
+		set_reason(worker, port, priority, PAUSE_BACKLOG, false, now_ps);
+	}
+}
+
 /* @return false: at most its reserve, and not paused: no limit concerns it */
 static bool decide(struct worker *worker, uint16_t port, uint32_t priority, uint64_t now_ps)
 {
@@ -226,6 +250,8 @@ static bool decide(struct worker *worker, uint16_t port, uint32_t priority, uint
 			measure(worker, port, priority);
 		}
 	}
+	if (unlikely(worker->backlogs_seen != 0 || (buffer_reasons(state) & PAUSE_BACKLOG) != 0))
+		decide_backlog(worker, port, priority, occupancy, limit, now_ps);
 	return occupancy > reserved || buffer_reasons(state) != 0;
 }
 
@@ -267,6 +293,7 @@ void buffer_evaluate(struct worker *worker, uint64_t now_ps)
 	if (!worker->alone)
 		handover_tell(worker, &worker->dirty);
 	worker->shared_since = worker->headroom_since = 0;
+	worker->backlogs_seen = backlog_rings(worker->leaf);
 
 	PORT_BITS_FOREACH(&worker->dirty, port)
 	{
@@ -307,19 +334,27 @@ static __rte_noinline void guard_turn(struct worker *worker, bool on, uint64_t n
 	}
 }
 
-static __rte_noinline void limit_lossy(struct worker *worker, int64_t used)
+uint32_t buffer_queue_limit(const struct worker *worker, uint32_t priority)
 {
 	const struct buffer_table *table = &worker->snapshot->buffer;
+	int64_t used = worker->limit_bytes;
 	uint64_t left = used > 0 ? above(table->lossy_bytes, (uint64_t)used) : table->lossy_bytes;
+	uint64_t limit = left * table->class[priority].alpha_q8 >> 8;
 
+	return (worker->lossless_mask >> priority & 1) != 0 || limit > UINT32_MAX ? UINT32_MAX
+										  : (uint32_t)limit;
+}
+
+void buffer_limit_queues(struct worker *worker)
+{
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+		worker->queue_limit[p] = buffer_queue_limit(worker, p);
+}
+
+static __rte_noinline void limit_lossy(struct worker *worker, int64_t used)
+{
 	worker->limit_bytes = used;
-	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
-		uint64_t limit = left * table->class[p].alpha_q8 >> 8;
-
-		worker->queue_limit[p] = (worker->lossless_mask >> p & 1) != 0 || limit > UINT32_MAX
-						 ? UINT32_MAX
-						 : (uint32_t)limit;
-	}
+	buffer_limit_queues(worker);
 }
 
 void buffer_begin(struct worker *worker, uint64_t now_ps)
@@ -358,7 +393,8 @@ void buffer_configure(struct worker *worker, uint64_t now_ps)
 				discharged += account_discharged(account);
 				charged += account_charged(account);
 				if (ours)
-					set_reason(worker, port, p, PAUSE_BUFFER | PAUSE_GUARD,
+					set_reason(worker, port, p,
+						   PAUSE_BUFFER | PAUSE_GUARD | PAUSE_BACKLOG,
 						   false, now_ps);
 			}
 			/* Taken out of the sums; evaluated anew. */

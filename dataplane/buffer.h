@@ -40,8 +40,9 @@ struct leaf;
 struct worker;
 
 /* Why a pair's peer is paused; it is released when all are gone. */
-#define PAUSE_BUFFER 0x1u /* its occupancy */
-#define PAUSE_GUARD  0x2u /* buffers run out */
+#define PAUSE_BUFFER  0x1u /* its occupancy */
+#define PAUSE_GUARD   0x2u /* buffers run out */
+#define PAUSE_BACKLOG 0x4u /* and what waits in receive rings (backlog.h) */
 
 /* What the owner knows of one lossless pair. Atomic is what others read: who receives too, and
  * leaf_buffer_totals(). */
@@ -110,6 +111,15 @@ struct buffer_use {
 
 /** Any thread. */
 struct buffer_use buffer_use(const struct leaf *leaf);
+
+/** Above this a pair's peer is paused now. */
+uint64_t buffer_xoff_bytes(const struct worker *worker, uint16_t port, uint32_t priority);
+
+/** What lossy queues may hold now goes into worker.queue_limit again. After a late burst (backlog.h). */
+void buffer_limit_queues(struct worker *worker);
+
+/** Depth that an egress queue may have now. Cold. */
+uint32_t buffer_queue_limit(const struct worker *worker, uint32_t priority);
 
 /** Bytes of one pair that wait in the leaf. Any thread. */
 uint64_t buffer_occupancy(const struct worker *worker, uint16_t port, uint8_t priority);

@@ -29,7 +29,8 @@
 	X(copied, "packets", "copies made to flood frames received here")        \
 	X(flooded, "packets", "frames received here that were flooded")          \
 	X(tx_retries, "bursts", "bursts of which the device took only a part")   \
-	X(consumed_bytes, "bytes", "bytes of frames meant for the leaf itself")
+	X(consumed_bytes, "bytes", "bytes of frames meant for the leaf itself")  \
+	X(backlog_marks, "packets", "frames marked because others waited in the receive ring")
 
 /* X(field, unit, help): per priority and port */
 #define QUEUE_COUNTERS(X)                                                        \

@@ -34,6 +34,7 @@
 	X(WRED, "wred", "random early drop: lossy queue above its threshold")                     \
 	X(LOSSY_FULL, "lossy_full", "lossy packets fill their share of the buffer")               \
 	X(GUARD, "guard", "few buffers left: they are kept for lossless packets")                 \
+	X(BACKLOG, "backlog", "lossy: shed while the receive ring fills")                         \
 	X(WATCHDOG, "watchdog", "for a queue in a pause storm, whose watchdog drops")             \
 	X(HEADROOM, "headroom", "lossless: past its headroom; a fault of peer or plan")           \
 	X(LINK_DOWN, "link_down", "egress port is down")                                          \

@@ -66,7 +66,7 @@ static enum drop_reason queue_refuses(struct worker *worker, struct rte_mbuf *pa
 		return DROP_LINK_DOWN;
 	if ((port->dropping >> priority & 1) != 0)
 		return DROP_WATCHDOG;
-	if (depth > worker->queue_limit[priority])
+	if (depth > buffer_queue_limit(worker, priority))
 		return DROP_QUEUE_FULL;
 	return dropped_early(worker, packet, egress, depth) ? DROP_WRED : DROP_COUNT;
 }
@@ -80,8 +80,12 @@ void enqueue_closer(struct worker *worker, struct rte_mbuf *packet, uint16_t egr
 	bool ours = worker->leaf->owner[egress] == worker->id;
 	enum drop_reason reason = ours ? queue_refuses(worker, packet, egress, depth) : DROP_COUNT;
 
+	if (unlikely(worker->late) && backlog_sheds(worker, packet, egress))
+		reason = DROP_BACKLOG;
 	if (reason == DROP_COUNT)
 		reason = buffer_admit(worker, priority, meta->cost_bytes);
+	if (unlikely(worker->late) && reason == DROP_COUNT)
+		backlog_mark(worker, packet, egress);
 	if (reason != DROP_COUNT) {
 		refuse(worker, packet, egress, reason);
 	} else if (ours) {

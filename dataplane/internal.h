@@ -11,6 +11,7 @@
 #include <rte_rcu_qsbr.h>
 
 #include "dataplane/account.h"
+#include "dataplane/backlog.h"
 #include "dataplane/buffer.h"
 #include "dataplane/counters.h"
 #include "dataplane/egress.h"
@@ -89,10 +90,16 @@ struct worker {
 	_Atomic uint64_t shared_bytes, headroom_bytes;
 	uint64_t shared_elsewhere, headroom_elsewhere;
 	uint64_t shared_since, headroom_since; /* charged since they were measured, at most */
+	_Atomic uint64_t backlogs;             /* receive rings of ours in which frames wait */
+	uint64_t backlogs_seen;                /* of all workers, at the last evaluation */
 	uint64_t shared_seen;                  /* both, when the active pairs were last looked at */
 	struct port_bits dirty;                /* ports with pairs that have changed */
 	struct port_bits active;               /* ports with pairs above their reserve, or paused */
 	_Atomic bool limited;                  /* there are such */
+	struct backlog *backlog;               /* [ports] */
+	struct port_bits backlogged; /* ports whose ring, of the queue that is ours, holds frames */
+	uint16_t shedding;           /* how many of them shed lossy packets */
+	bool late;                   /* the burst's ring holds frames */
 	struct mark_random random;
 	struct port_bits watched; /* ports whose peers pause (storm.h) */
 	uint64_t storm_ps;        /* when to look at them */

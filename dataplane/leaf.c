@@ -47,6 +47,7 @@ static void worker_free(struct leaf *leaf, struct worker *worker)
 	free(worker->port_counters);
 	free(worker->queue_counters);
 	free(worker->queue_rare);
+	free(worker->backlog);
 	free(worker);
 }
 
@@ -68,6 +69,7 @@ static struct worker *worker_create(struct leaf *leaf, uint16_t id,
 		allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*worker->queue_counters));
 	worker->queue_rare =
 		allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*worker->queue_rare));
+	worker->backlog = allocate(leaf->ports * sizeof(*worker->backlog));
 	worker->account_row[0] =
 		allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(struct account));
 	worker->queue_row[0] =
@@ -83,7 +85,7 @@ static struct worker *worker_create(struct leaf *leaf, uint16_t id,
 			queue_pool_create(params->packets_max, leaf->ports * PRIORITY_COUNT);
 	if (worker->account_row[0] == NULL || worker->queue_row[0] == NULL ||
 	    worker->port_counters == NULL || worker->queue_counters == NULL ||
-	    worker->queue_rare == NULL || worker->queue_pool == NULL) {
+	    worker->queue_rare == NULL || worker->backlog == NULL || worker->queue_pool == NULL) {
 		worker_free(leaf, worker);
 		rte_errno = ENOMEM;
 		return NULL;

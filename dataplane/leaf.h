@@ -119,7 +119,8 @@ struct buffer_totals {
 	uint64_t xon_bytes;  /* at most this, and its peer would be let go now */
 	uint64_t headroom_used_bytes;
 	uint64_t headroom_peak_bytes;
-	uint8_t reasons; /* PAUSE_* of buffer.h: why its peer is paused; 0: it isn't */
+	uint64_t backlog_bytes; /* estimated: what waits in receive rings */
+	uint8_t reasons;        /* PAUSE_* of buffer.h: why its peer is paused; 0: it isn't */
 };
 
 /* Of what all pairs share. */

@@ -138,6 +138,7 @@ void leaf_buffer_totals(const struct leaf *leaf, const struct snapshot *snapshot
 			buffer_xon_bytes(&snapshot->buffer, priority, pair->reserved_bytes, limit),
 		.headroom_used_bytes = counter_get(&state->headroom_bytes),
 		.headroom_peak_bytes = counter_get(&state->headroom_peak_bytes),
+		.backlog_bytes = backlog_bytes(leaf, port, priority) & (BACKLOG_BYTES_ALL - 1),
 		.reasons = buffer_reasons(state),
 	};
 }

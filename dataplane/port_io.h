@@ -94,10 +94,11 @@ struct port_io_ops {
 /* The part that the dataplane knows; implementations embed it first. */
 struct port_io {
 	const struct port_io_ops *ops;
-	uint16_t port;      /* id in the leaf; rx_burst stores it in every packet */
-	uint16_t rx_queues; /* >= 1 */
-	uint32_t flags;     /* PORT_IO_* */
-	uint8_t mac[6];     /* the device's own address, source of its MAC control frames */
+	uint16_t port;           /* id in the leaf; rx_burst stores it in every packet */
+	uint16_t rx_queues;      /* >= 1 */
+	uint32_t rx_ring_frames; /* that a receive queue's ring holds; 0: not known */
+	uint32_t flags;          /* PORT_IO_* */
+	uint8_t mac[6];          /* the device's own address, source of its MAC control frames */
 	uint8_t alone; /* bit p: frames of priority p wait apart in the device, which may hold them */
 };
 

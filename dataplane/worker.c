@@ -74,18 +74,33 @@ static __rte_noinline void adopt(struct worker *worker, const struct snapshot *s
 	}
 }
 
+/* The burst's packets are looked at one by one (enqueue.h), or not any more. */
+static __rte_noinline void set_late(struct worker *worker, bool late)
+{
+	worker->late = late;
+	if (late)
+		memset(worker->queue_limit, 0, sizeof(worker->queue_limit));
+	else
+		buffer_limit_queues(worker);
+}
+
 /* One burst of a port, through all stages. True when more may wait. */
 static inline bool receive(struct worker *worker, uint16_t port, uint64_t now_ps)
 {
 	struct port_io *io = worker->leaf->io[port];
 	struct burst burst;
+	bool late = false;
 	uint32_t count;
 
 	count = io->ops->rx_burst(io, worker->rx_queue[port], burst.packet, BURST_COUNT_MAX);
 	if (count < BURST_COUNT_MAX && (io->flags & PORT_IO_POLLED) == 0)
 		port_bits_clear(&worker->rx_ready, port);
+	if (count == BURST_COUNT_MAX || unlikely(worker->backlog[port].run != 0))
+		late = backlog_look(worker, port, count);
 	if (count == 0)
 		return false;
+	if (unlikely(late))
+		set_late(worker, true);
 	burst.snapshot = worker->snapshot;
 	burst.now_ps = now_ps;
 	burst.count = count;
@@ -95,6 +110,10 @@ static inline bool receive(struct worker *worker, uint16_t port, uint64_t now_ps
 	worker->room_port = port;
 	forward_burst(worker, &burst);
 	buffer_charge(worker);
+	if (unlikely(late)) {
+		backlog_measure(worker, port);
+		set_late(worker, false);
+	}
 	if (unlikely(worker->handing != 0))
 		handover_flush(worker);
 	return count == BURST_COUNT_MAX;

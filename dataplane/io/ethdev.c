@@ -452,6 +452,7 @@ static int queues_setup(struct ethdev *ethdev, const struct ethdev_params *param
 						 "page of memory with their header)"
 					       : "");
 	}
+	ethdev->io.rx_ring_frames = rx_count;
 	for (uint16_t i = 0; i < ethdev->tx_queues; i++) {
 		result = rte_eth_tx_queue_setup(ethdev->id, i, tx_count, socket, NULL);
 		if (result != 0)

@@ -217,6 +217,7 @@ int packet_mmap_open(const struct packet_mmap_params *params, struct port_io **i
 		.ops = &packet_mmap_ops,
 		.port = params->port,
 		.rx_queues = 1,
+		.rx_ring_frames = port->rx.count,
 		.flags = PORT_IO_POLLED,
 	};
 	memcpy(port->io.mac, port->netdev.mac, sizeof(port->io.mac));

@@ -31,6 +31,14 @@ static uint16_t tx_burst(struct port_io *io, uint16_t queue, struct rte_mbuf **p
 	return count;
 }
 
+/* The next frames come with the next poll. */
+static int32_t rx_backlog(struct port_io *io, uint16_t queue)
+{
+	(void)io;
+	(void)queue;
+	return 0;
+}
+
 static int link_state(struct port_io *io, struct port_io_link *link)
 {
 	(void)io;
@@ -55,6 +63,7 @@ void bench_io_init(struct bench_io *bench, uint16_t port)
 		.name = "bench",
 		.rx_burst = rx_burst,
 		.tx_burst = tx_burst,
+		.rx_backlog = rx_backlog,
 		.link = link_state,
 		.stats = stats,
 		.close = close_io,

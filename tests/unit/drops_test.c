@@ -274,6 +274,24 @@ static void provoke_headroom(void)
 		send_in(ROUTED, &frame);
 }
 
+/* A worker that is late: a lossless class is about to be paused for what waits in its ring, with one lossy frame. */
+static void provoke_backlog(void)
+{
+	struct snapshot *snapshot = snapshot_copy(f.snapshot);
+	struct frame lossy = ipv4(0x0a000001, 0x0a010001), lossless = lossy;
+
+	lossless.byte[15] = 26 << 2;
+	frame_checksum_set(&lossless, 14);
+	snapshot->buffer.shared_bytes = 0;
+	snapshot->buffer.pair[3 * (f.port_count + 1) + ROUTED] =
+		(struct buffer_pair){.reserved_bytes = 0, .headroom_bytes = 1000 * lossless.size};
+	fixture_publish(&f, snapshot);
+	for (uint32_t i = 0; i < 3 * BURST_COUNT_MAX; i++)
+		fixture_inject(&f, ROUTED, i == BURST_COUNT_MAX ? &lossy : &lossless);
+	for (uint32_t i = 0; i < 3; i++)
+		fixture_poll(&f);
+}
+
 static void provoke_stopped(void)
 {
 	struct frame frame = ipv4(0x0a000001, 0x0a010001);
@@ -321,6 +339,9 @@ static void provoke(enum drop_reason reason)
 		break;
 	case DROP_HEADROOM:
 		provoke_headroom();
+		break;
+	case DROP_BACKLOG:
+		provoke_backlog();
 		break;
 	case DROP_STOPPED:
 		provoke_stopped();
