@@ -26,7 +26,7 @@
 #define MEMORY_PORT_BYTES (2 * MIB)
 
 /* Of another receive queue of a device: descriptors, and as much of the driver's own. */
-#define MEMORY_QUEUE_BYTES (64u << 10)
+#define MEMORY_QUEUE_BYTES UINT64_C(65536)
 
 /* There are two FIBs while one replaces the other. */
 #define MEMORY_FIBS 2

@@ -158,7 +158,7 @@ static int compare(const void *a, const void *b)
 /* The median, and less what reading the clock twice costs. */
 static double median(uint64_t cycles[ROUNDS])
 {
-	uint64_t empty = UINT64_MAX;
+	uint64_t empty = UINT64_MAX, middle;
 
 	for (uint32_t i = 0; i < 100; i++) {
 		uint64_t start = rte_rdtsc_precise(), time = rte_rdtsc_precise() - start;
@@ -166,7 +166,8 @@ static double median(uint64_t cycles[ROUNDS])
 		empty = time < empty ? time : empty;
 	}
 	qsort(cycles, ROUNDS, sizeof(cycles[0]), compare);
-	return cycles[ROUNDS / 2] > empty ? (double)(cycles[ROUNDS / 2] - empty) : 0;
+	middle = cycles[ROUNDS / 2];
+	return middle > empty ? (double)(middle - empty) : 0;
 }
 
 /* What a poll does about pauses. @param dirty all pairs have changed */

@@ -31,7 +31,7 @@
 #define PAUSED_DSCP        28u
 #define PAUSED_PACKETS     64u
 
-static uint64_t frames_ps(const struct frames *frames, uint32_t count)
+static uint64_t frames_ps(const struct frames *frames, uint64_t count)
 {
 	return count * (frames->packet_bytes - FCS_BYTES + WIRE_OVERHEAD_BYTES) * BYTE_PS;
 }
@@ -48,7 +48,7 @@ static uint16_t collect(struct port_io *io, uint16_t queue, struct rte_mbuf **pa
 
 	(void)queue;
 	bench->sent += count;
-	memcpy(&row->sent[row->sent_count], packets, count * sizeof(packets[0]));
+	memcpy(&row->sent[row->sent_count], packets, count * sizeof(*packets));
 	row->sent_count += count;
 	return count;
 }
@@ -59,8 +59,8 @@ int marking_create(struct row *row, uint32_t frames_max)
 	row->collect_ops.tx_burst = collect;
 	for (uint32_t port = 0; port < BENCH_PORTS; port++)
 		row->port[port].io.ops = &row->collect_ops;
-	row->outside = calloc(frames_max, sizeof(row->outside[0]));
-	row->sent = calloc(frames_max, sizeof(row->sent[0]));
+	row->outside = calloc(frames_max, sizeof(*row->outside));
+	row->sent = calloc(frames_max, sizeof(*row->sent));
 	return row->outside != NULL && row->sent != NULL ? 0 : -ENOMEM;
 }
 
@@ -85,14 +85,14 @@ void marking_begin(struct row *row, const struct frames *frames)
 {
 	uint32_t standing = frames->count / 2;
 
-	memcpy(row->outside, frames->packet, frames->count * sizeof(frames->packet[0]));
+	memcpy(row->outside, frames->packet, frames->count * sizeof(*frames->packet));
 	row->step_ps = frames_ps(frames, FRAMES_PER_POLL);
 	row->now_ps += PS_PER_MS;
 	supply_outside(row, standing);
 	while (row->port[0].supply_left != 0)
 		worker_poll(row->worker, row->now_ps); /* time stands still: it stays */
 	memcpy(&row->sent[row->sent_count], &row->outside[standing],
-	       (frames->count - standing) * sizeof(row->sent[0]));
+	       (frames->count - standing) * sizeof(*row->sent));
 	row->sent_count += frames->count - standing;
 	outside_is_sent(row);
 }

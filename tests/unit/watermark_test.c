@@ -7,7 +7,7 @@
 
 #include "tests/unit/pause_fixture.h"
 
-#define FRAME_BYTES 1000u
+#define FRAME_BYTES UINT64_C(1000)
 #define SHARED      UINT64_C(600000)
 #define RESERVED    3000u
 #define HEADROOM    100000u
