@@ -293,7 +293,8 @@ void buffer_evaluate(struct worker *worker, uint64_t now_ps)
 	if (!worker->alone)
 		handover_tell(worker, &worker->dirty);
 	worker->shared_since = worker->headroom_since = 0;
-	worker->backlogs_seen = backlog_rings(worker->leaf);
+	worker->backlogs_seen =
+		worker->alone ? counter_get(&worker->backlogs) : backlog_rings(worker->leaf);
 
 	PORT_BITS_FOREACH(&worker->dirty, port)
 	{
@@ -334,21 +335,33 @@ static __rte_noinline void guard_turn(struct worker *worker, bool on, uint64_t n
 	}
 }
 
-uint32_t buffer_queue_limit(const struct worker *worker, uint32_t priority)
+/* What lossy packets may still take of their cap. */
+static inline uint64_t lossy_left(const struct worker *worker)
 {
-	const struct buffer_table *table = &worker->snapshot->buffer;
 	int64_t used = worker->limit_bytes;
-	uint64_t left = used > 0 ? above(table->lossy_bytes, (uint64_t)used) : table->lossy_bytes;
-	uint64_t limit = left * table->class[priority].alpha_q8 >> 8;
+
+	return above(worker->snapshot->buffer.lossy_bytes, used > 0 ? (uint64_t)used : 0);
+}
+
+static inline uint32_t queue_limit(const struct worker *worker, uint32_t priority, uint64_t left)
+{
+	uint64_t limit = left * worker->snapshot->buffer.class[priority].alpha_q8 >> 8;
 
 	return (worker->lossless_mask >> priority & 1) != 0 || limit > UINT32_MAX ? UINT32_MAX
 										  : (uint32_t)limit;
 }
 
+uint32_t buffer_queue_limit(const struct worker *worker, uint32_t priority)
+{
+	return queue_limit(worker, priority, lossy_left(worker));
+}
+
 void buffer_limit_queues(struct worker *worker)
 {
+	uint64_t left = lossy_left(worker);
+
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
-		worker->queue_limit[p] = buffer_queue_limit(worker, p);
+		worker->queue_limit[p] = queue_limit(worker, p, left);
 }
 
 static __rte_noinline void limit_lossy(struct worker *worker, int64_t used)

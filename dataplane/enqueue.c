@@ -66,9 +66,25 @@ static enum drop_reason queue_refuses(struct worker *worker, struct rte_mbuf *pa
 		return DROP_LINK_DOWN;
 	if ((port->dropping >> priority & 1) != 0)
 		return DROP_WATCHDOG;
-	if (depth > buffer_queue_limit(worker, priority))
+	if (depth > worker->queue_limit[priority] &&
+	    (!worker->late || depth > buffer_queue_limit(worker, priority)))
 		return DROP_QUEUE_FULL;
 	return dropped_early(worker, packet, egress, depth) ? DROP_WRED : DROP_COUNT;
+}
+
+/* The same as buffer_admit(), of a burst behind which others wait. */
+static __rte_noinline enum drop_reason admit_late(struct worker *worker, struct rte_mbuf *packet,
+						  uint16_t egress)
+{
+	const struct packet_meta *meta = packet_meta(packet);
+	enum drop_reason reason;
+
+	if (backlog_sheds(worker, packet, egress))
+		return DROP_BACKLOG;
+	reason = buffer_admit(worker, meta->priority, meta->cost_bytes);
+	if (reason == DROP_COUNT)
+		backlog_mark(worker, packet, egress);
+	return reason;
 }
 
 void enqueue_closer(struct worker *worker, struct rte_mbuf *packet, uint16_t egress)
@@ -80,12 +96,9 @@ void enqueue_closer(struct worker *worker, struct rte_mbuf *packet, uint16_t egr
 	bool ours = worker->leaf->owner[egress] == worker->id;
 	enum drop_reason reason = ours ? queue_refuses(worker, packet, egress, depth) : DROP_COUNT;
 
-	if (unlikely(worker->late) && backlog_sheds(worker, packet, egress))
-		reason = DROP_BACKLOG;
 	if (reason == DROP_COUNT)
-		reason = buffer_admit(worker, priority, meta->cost_bytes);
-	if (unlikely(worker->late) && reason == DROP_COUNT)
-		backlog_mark(worker, packet, egress);
+		reason = unlikely(worker->late) ? admit_late(worker, packet, egress)
+						: buffer_admit(worker, priority, meta->cost_bytes);
 	if (reason != DROP_COUNT) {
 		refuse(worker, packet, egress, reason);
 	} else if (ours) {
