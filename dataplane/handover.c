@@ -162,6 +162,13 @@ void handover_control(struct worker *worker, struct rte_mbuf *packet)
 	give(worker, packet, worker->leaf->owner[packet->port]);
 }
 
+static void touch(const struct worker *worker, struct handover *handover, uint16_t port)
+{
+	if (port_bits_empty(&handover->touched))
+		handover->touched_ps = worker->now_ps;
+	port_bits_set(&handover->touched, port);
+}
+
 void handover_tell(struct worker *worker, struct port_bits *dirty)
 {
 	const struct leaf *leaf = worker->leaf;
@@ -174,7 +181,7 @@ void handover_tell(struct worker *worker, struct port_bits *dirty)
 		if (owner == worker->id)
 			continue;
 		port_bits_clear(dirty, port);
-		port_bits_set(&handover_of(leaf, worker->id, owner)->touched, port);
+		touch(worker, handover_of(leaf, worker->id, owner), port);
 		worker->telling |= UINT64_C(1) << owner;
 	}
 	for (uint64_t rest = worker->telling; rest != 0; rest &= rest - 1) {
@@ -184,6 +191,7 @@ void handover_tell(struct worker *worker, struct port_bits *dirty)
 		if (atomic_load_explicit(&handover->told, memory_order_acquire))
 			continue; /* not read yet */
 		handover->ports = handover->touched;
+		handover->since_ps = handover->touched_ps;
 		memset(&handover->touched, 0, sizeof(handover->touched));
 		atomic_store_explicit(&handover->told, true, memory_order_release);
 		worker->telling &= ~(UINT64_C(1) << to);
@@ -241,6 +249,7 @@ static void take_told(struct worker *worker, struct handover *handover)
 	for (uint32_t i = 0; i < PORT_BITS_WORDS; i++)
 		worker->dirty.word[i] |= handover->ports.word[i];
 	worker->dirty.any |= handover->ports.any;
+	worker->dirty_ps = time_min(worker->dirty_ps, handover->since_ps);
 	atomic_store_explicit(&handover->told, false, memory_order_release);
 }
 

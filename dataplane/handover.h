@@ -49,9 +49,11 @@ struct handover {
 	struct rte_mbuf *packet[BURST_COUNT_MAX]; /* until the end of the burst */
 	struct rte_mbuf *spill, **spill_end;      /* the ring was full: linked by mbuf->next */
 	struct port_bits touched;                 /* ports of the receiver, to be told */
+	uint64_t touched_ps;                      /* when the first of them was, if there is one */
 	/* The box. */
 	alignas(64) atomic_bool told; /* `ports` is the receiver's */
 	struct port_bits ports;
+	uint64_t since_ps; /* when the first of them was touched */
 };
 
 /* Control: make and free what all pairs of a leaf's workers need. @return 0 or -ENOMEM */

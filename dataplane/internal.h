@@ -94,9 +94,12 @@ struct worker {
 	uint64_t backlogs_seen;                /* of all workers, at the last evaluation */
 	uint64_t shared_seen;                  /* both, when the active pairs were last looked at */
 	struct port_bits dirty;                /* ports with pairs that have changed */
-	struct port_bits active;               /* ports with pairs above their reserve, or paused */
-	_Atomic bool limited;                  /* there are such */
-	struct backlog *backlog;               /* [ports] */
+	uint64_t dirty_ps;                     /* when the first of them did */
+	uint64_t reaction_ps;        /* of the poll: since when the pauses that it sent were due */
+	bool reacted;                /* it has sent some */
+	struct port_bits active;     /* ports with pairs above their reserve, or paused */
+	_Atomic bool limited;        /* there are such */
+	struct backlog *backlog;     /* [ports] */
 	struct port_bits backlogged; /* ports whose ring, of the queue that is ours, holds frames */
 	uint16_t shedding;           /* how many of them shed lossy packets */
 	bool late;                   /* the burst's ring holds frames */

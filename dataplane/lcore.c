@@ -45,9 +45,12 @@ struct lcore {
 	_Atomic uint64_t sleep_ps;
 	_Atomic uint64_t sleeps;
 	_Atomic uint64_t poll_ps_max;
+	_Atomic uint64_t stalls, stall_ps;
+	_Atomic uint64_t reactions[LCORE_REACTIONS];
 	/* Line 2: written by others. */
 	alignas(64) atomic_bool stop;
 	atomic_bool sleeping;
+	_Atomic uint64_t stall_limit_ps;
 };
 
 struct lcores {
@@ -122,6 +125,7 @@ struct lcores *lcores_create(struct leaf *leaf, bool adaptive)
 		*lcore = (struct lcore){.worker = leaf_worker(leaf, i), .lcores = lcores};
 		lcore->index = i;
 		lcore->epoll_fd = lcore->wake_fd = -1;
+		lcore->stall_limit_ps = UINT64_MAX;
 	}
 	for (uint16_t i = 0; i < lcores->count && error == 0; i++)
 		error = lcore_open(&lcores->lcore[i]);
@@ -260,11 +264,36 @@ static uint64_t lcore_sleep(struct lcore *lcore, uint64_t now_ps)
 	return woken_ps;
 }
 
+static void lcore_account_gap(struct lcore *lcore, uint64_t gap_ps)
+{
+	if (gap_ps <= counter_get(&lcore->stall_limit_ps))
+		return;
+	counter_add(&lcore->stall_ps, gap_ps);
+	counter_add(&lcore->stalls, 1);
+}
+
+/* The poll that began at now_ps is over at next_ps. */
+static void lcore_account_reaction(struct lcore *lcore, uint64_t next_ps)
+{
+	uint64_t since_ps, us;
+	uint32_t bucket = 0;
+
+	if (!worker_reacted(lcore->worker, &since_ps))
+		return;
+	us = time_after(next_ps, since_ps) ? (next_ps - since_ps) / PS_PER_US : 0;
+	while (us != 0 && bucket < LCORE_REACTIONS - 1) {
+		us >>= 1;
+		bucket++;
+	}
+	counter_add(&lcore->reactions[bucket], 1);
+}
+
 static void lcore_account(struct lcore *lcore, bool moved, uint64_t spent_ps)
 {
 	counter_add(moved ? &lcore->busy_ps : &lcore->idle_ps, spent_ps);
 	if (spent_ps > counter_get(&lcore->poll_ps_max))
 		atomic_store_explicit(&lcore->poll_ps_max, spent_ps, memory_order_relaxed);
+	lcore_account_gap(lcore, spent_ps);
 }
 
 /* The last thing a worker does; a device that takes nothing is given up. */
@@ -292,6 +321,7 @@ static int lcore_main(void *argument)
 		uint64_t next_ps = time_max(now_ps, lcores_now_ps(lcores));
 
 		lcore_account(lcore, moved, next_ps - now_ps);
+		lcore_account_reaction(lcore, next_ps);
 		now_ps = next_ps;
 		if (!lcores->adaptive)
 			continue;
@@ -338,10 +368,20 @@ void lcores_stats(const struct lcores *lcores, uint16_t worker, struct lcore_sta
 	const struct lcore *lcore = &lcores->lcore[worker];
 
 	*stats = (struct lcore_stats){
+		.stalls = counter_get(&lcore->stalls),
+		.stall_ps = counter_get(&lcore->stall_ps),
 		.busy_ps = counter_get(&lcore->busy_ps),
 		.idle_ps = counter_get(&lcore->idle_ps),
 		.sleep_ps = counter_get(&lcore->sleep_ps),
 		.sleeps = counter_get(&lcore->sleeps),
 		.poll_ps_max = counter_get(&lcore->poll_ps_max),
 	};
+	for (uint32_t i = 0; i < LCORE_REACTIONS; i++)
+		stats->reactions[i] = counter_get(&lcore->reactions[i]);
+}
+
+void lcores_set_stall(struct lcores *lcores, uint16_t worker, uint64_t stall_ps)
+{
+	atomic_store_explicit(&lcores->lcore[worker].stall_limit_ps, stall_ps,
+			      memory_order_relaxed);
 }

@@ -91,12 +91,26 @@ void lcores_wake(struct lcores *lcores, uint16_t worker);
 /** Wake all. Any thread. */
 void lcores_wake_all(struct lcores *lcores);
 
+/*
+ * From the poll that received the packet which crossed xoff to the end of the poll that sent the pause: how often
+ * it took less than 1 us, 2 us, 4 us ... 1024 us, and more. A poll that sends several counts once, by the longest.
+ */
+#define LCORE_REACTIONS 12
+
+/**
+ * Polls further apart than this are stalls: the worker's receive rings may have overflowed, or the pauses of its
+ * peers run out. Any thread; UINT64_MAX at first.
+ */
+void lcores_set_stall(struct lcores *lcores, uint16_t worker, uint64_t stall_ps);
+
 struct lcore_stats {
-	uint64_t busy_ps;     /* polls that moved packets */
-	uint64_t idle_ps;     /* polls that did not */
-	uint64_t sleep_ps;    /* asleep */
-	uint64_t sleeps;      /* how often */
-	uint64_t poll_ps_max; /* longest from one poll to the next while awake */
+	uint64_t busy_ps;          /* polls that moved packets */
+	uint64_t idle_ps;          /* polls that did not */
+	uint64_t sleep_ps;         /* asleep */
+	uint64_t sleeps;           /* how often */
+	uint64_t poll_ps_max;      /* longest from one poll to the next while awake */
+	uint64_t stalls, stall_ps; /* how many, and together how long */
+	uint64_t reactions[LCORE_REACTIONS];
 };
 
 /** Any thread. */

@@ -49,6 +49,9 @@ void pfc_pause(struct worker *worker, uint16_t port, uint8_t priority, bool paus
 	struct pfc_counters *count = &pfc->count[priority];
 	uint8_t bit = (uint8_t)(1u << priority), peer = pfc_paused_peer(pfc);
 
+	/* Together with others that are to be told: the first counts. */
+	if (pause && (pfc->send & peer) == 0)
+		pfc->due_ps = worker->dirty_ps;
 	if (((peer & bit) != 0) == pause)
 		return;
 	change_begin(pfc);
@@ -228,6 +231,11 @@ bool pfc_send(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *d
 			    1);
 	}
 	counter_add(&pfc->port_count.tx_frames, 1);
+	if ((pfc->send & pfc_paused_peer(pfc)) != 0) {
+		worker->reaction_ps =
+			worker->reacted ? time_min(worker->reaction_ps, pfc->due_ps) : pfc->due_ps;
+		worker->reacted = true;
+	}
 	pfc->send = 0;
 	pfc->refresh_ps = now_ps + pfc->pause_ps / 2;
 	return true;

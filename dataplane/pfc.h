@@ -74,6 +74,7 @@ struct pfc_port {
 	_Atomic uint8_t paused;      /* bit p: the peer has paused queue p */
 	_Atomic uint32_t sequence;   /* odd while a pause begins or ends */
 	uint64_t refresh_ps;         /* when to say again that the peer is paused */
+	uint64_t due_ps;             /* since when a pause in `send` is due */
 	uint64_t pause_ps;           /* how long 65535 quanta last here */
 	_Atomic uint64_t until_ps[PRIORITY_COUNT];
 	_Atomic uint64_t rx_since_ps[PRIORITY_COUNT];

@@ -192,6 +192,8 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 	uint16_t port;
 
 	worker->now_ps = now_ps;
+	worker->dirty_ps = now_ps;
+	worker->reacted = false;
 	counter_add(&worker->polls, 1);
 	if (unlikely(snapshot != worker->snapshot))
 		adopt(worker, snapshot, now_ps);
@@ -245,6 +247,12 @@ uint64_t worker_wakes(struct worker *worker)
 
 	worker->wakes = 0;
 	return wakes;
+}
+
+bool worker_reacted(const struct worker *worker, uint64_t *since_ps)
+{
+	*since_ps = worker->reaction_ps;
+	return worker->reacted;
 }
 
 void worker_activity(const struct worker *worker, struct worker_activity *activity)

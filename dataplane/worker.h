@@ -44,6 +44,13 @@ void worker_ready(struct worker *worker, uint16_t port);
 /** Bit i: worker i may sleep and got something in the last poll: wake it. Cleared by the call. */
 uint64_t worker_wakes(struct worker *worker);
 
+/**
+ * Has the last poll sent pauses that were not refreshes? Thread: its own.
+ * @param since_ps  when it was, by the worker that received it, that the first packet came which called for
+ *                  one of them: the time of that poll
+ */
+bool worker_reacted(const struct worker *worker, uint64_t *since_ps);
+
 /** What this worker did so far. Any thread. */
 void worker_activity(const struct worker *worker, struct worker_activity *activity);
 
