@@ -70,6 +70,19 @@ static uint32_t mean_bytes(const struct config *config, const struct config_port
 	return buffer_plan_mean_bytes(config->buffer.small_frames_ppm, full_bytes);
 }
 
+uint32_t buffer_plan_port_mean_bytes(const struct config *config, const struct config_port *port)
+{
+	uint32_t least = port_frame_bytes(port);
+
+	for (uint32_t i = 0; i < config->class_count; i++) {
+		uint32_t mean = mean_bytes(config, port, config->classes[i].rdma_mtu_bytes);
+
+		if (config->classes[i].lossless && mean < least)
+			least = mean;
+	}
+	return least;
+}
+
 static bool sends_pauses(const struct config_port *port)
 {
 	return port->pfc != CONFIG_PFC_OFF && port->pfc != CONFIG_PFC_HONOUR_ONLY;

@@ -89,6 +89,8 @@ struct daemon_port {
 /** State of a real port. @return 0, or -ERANGE */
 int daemon_port(const struct daemon *daemon, uint16_t port, struct daemon_port *out);
 
+#define DAEMON_REACTIONS 12
+
 struct daemon_worker {
 	int32_t cpu; /* the one it is bound to; -1: several */
 	uint64_t polls, rx_packets, tx_packets;
@@ -96,7 +98,9 @@ struct daemon_worker {
 	uint64_t idle_ns; /* in polls that found nothing */
 	uint64_t sleep_ns;
 	uint64_t sleeps;
-	uint64_t poll_ns_max; /* longest time from one poll to the next while awake */
+	uint64_t poll_ns_max;      /* longest time from one poll to the next while awake */
+	uint64_t stalls, stall_ns; /* polls further apart than rings last */
+	uint64_t reactions[DAEMON_REACTIONS]; /* lcore.h: pauses sent within 1, 2, 4 us ... */
 };
 uint16_t daemon_worker_count(const struct daemon *daemon);
 /** @return 0, or -ERANGE */

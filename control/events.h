@@ -35,6 +35,7 @@
 	X(LOSSLESS_LOSS, "lossless_loss", "lossless packets were lost: a fault")            \
 	X(GUARD_ON, "guard_on", "packet buffers run out")                                   \
 	X(GUARD_OFF, "guard_off", "packet buffers suffice again")                           \
+	X(STALL, "stall", "a worker stood still for longer than its receive rings last")    \
 	X(WARNING, "warning", "something is not as it should be, and the leaf goes on")     \
 	X(MARK, "mark", "a note by the user")
 

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "dataplane/worker.h"
+
 /* What has been told of a port and priority. */
 struct fault_told {
 	struct fault_counters seen;
@@ -24,7 +26,14 @@ struct fault_device {
 /* A frame may be counted by the device before one look, and by the worker after it. */
 #define DEVICE_RISES_MIN 2
 
+/* Of a worker's stalls, when last told. */
+struct fault_stalled {
+	uint64_t stalls, stall_ps;
+	uint64_t told_ns; /* 0: never */
+};
+
 struct faults {
+	struct fault_stalled stalled[WORKER_COUNT_MAX];
 	struct events *events;
 	uint16_t port_count;
 	bool guard_told;   /* that it is on */
@@ -179,6 +188,29 @@ void faults_look_guard(struct faults *faults, const struct fault_guard *now, uin
 			   now->packets - faults->guard_packets);
 		faults->guard_packets = now->packets;
 	}
+}
+
+void faults_look_stalls(struct faults *faults, uint16_t worker, const struct fault_stalls *now,
+			uint64_t now_ns)
+{
+	struct fault_stalled *told;
+	uint64_t stalls;
+	char times[40] = "";
+
+	assert(worker < WORKER_COUNT_MAX);
+	told = &faults->stalled[worker];
+	stalls = now->stalls - told->stalls;
+	if (stalls == 0 || (told->told_ns != 0 && now_ns - told->told_ns < FAULTS_TELL_NS))
+		return;
+	if (stalls > 1)
+		(void)snprintf(times, sizeof(times), " %" PRIu64 " times, together", stalls);
+	events_add(faults->events, EVENT_STALL, EVENT_PORT_NONE,
+		   "worker %u stood still%s for %.4g ms; its receive rings and the pauses of its "
+		   "peers last %.4g ms, so lossless packets may have been lost: give it a core of "
+		   "its own",
+		   worker, times, (double)(now->stall_ps - told->stall_ps) / (double)PS_PER_MS,
+		   (double)now->limit_ps / (double)PS_PER_MS);
+	*told = (struct fault_stalled){now->stalls, now->stall_ps, now_ns};
 }
 
 void faults_look_device(struct faults *faults, uint16_t port, const char *port_name,

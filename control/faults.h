@@ -65,6 +65,16 @@ void faults_look(struct faults *faults, const struct fault_place *place,
 void faults_look_device(struct faults *faults, uint16_t port, const char *port_name,
 			uint64_t device_pauses, uint64_t frames);
 
+struct fault_stalls {
+	uint64_t stalls;   /* of one worker (dataplane/lcore.h), monotonic */
+	uint64_t stall_ps; /* together */
+	uint64_t limit_ps; /* that they were longer than */
+};
+
+/** Look at a worker's stalls. At most one event in FAULTS_TELL_NS, with all since the last. */
+void faults_look_stalls(struct faults *faults, uint16_t worker, const struct fault_stalls *now,
+			uint64_t now_ns);
+
 struct fault_guard {
 	bool guarded;
 	uint64_t guards;      /* times that it acted */

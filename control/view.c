@@ -128,7 +128,11 @@ int daemon_worker(const struct daemon *daemon, uint16_t worker, struct daemon_wo
 		.sleep_ns = stats.sleep_ps / PS_PER_NS,
 		.sleeps = stats.sleeps,
 		.poll_ns_max = stats.poll_ps_max / PS_PER_NS,
+		.stalls = stats.stalls,
+		.stall_ns = stats.stall_ps / PS_PER_NS,
 	};
+	_Static_assert(DAEMON_REACTIONS == LCORE_REACTIONS, "the same");
+	memcpy(out->reactions, stats.reactions, sizeof(out->reactions));
 	return 0;
 }
 

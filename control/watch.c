@@ -2,9 +2,13 @@
 /*
  * watch - shows the workers' counters to faults.c, ten times a second while a class is lossless.
  */
+#include <rte_common.h>
+
+#include "config/buffer_plan.h"
 #include "control/faults.h"
 #include "control/state.h"
 #include "dataplane/io/ethdev.h"
+#include "dataplane/pfc_frame.h"
 
 static void look_at(struct daemon *daemon, struct fault_place *place, uint64_t now_ns)
 {
@@ -44,6 +48,47 @@ static void look_at_guard(struct daemon *daemon, uint64_t now_ns)
 	faults_look_guard(daemon->faults, &now, now_ns);
 }
 
+/* Until a port's receive ring is full at line rate, or its peer's pause over that was not refreshed. */
+static uint64_t lasts_ps(const struct daemon *daemon, uint16_t port)
+{
+	const struct port_io *io = daemon->port[port].io;
+	struct wire_rate rate = wire_rate_of(daemon->snapshot->port[port].rate_bps);
+	uint64_t pause_ps = pfc_quanta_ps(UINT16_MAX, rate.rate_bps) / 2;
+	uint64_t frame_ps = wire_rate_time_ps(
+		&rate, buffer_plan_port_mean_bytes(daemon->config, &daemon->config->ports[port]) +
+			       WIRE_OVERHEAD_BYTES);
+
+	return io->rx_ring_frames == 0 ? pause_ps
+				       : time_min(pause_ps, io->rx_ring_frames * frame_ps);
+}
+
+static void look_at_stalls(struct daemon *daemon, uint64_t now_ns)
+{
+	const struct snapshot *snapshot = daemon->snapshot;
+	uint64_t limit_ps[WORKER_COUNT_MAX];
+
+	for (uint16_t w = 0; w < leaf_worker_count(daemon->leaf); w++)
+		limit_ps[w] = UINT64_MAX;
+	for (uint16_t port = 0; port < daemon->port_count; port++) {
+		if (snapshot->lossless_mask == 0 || !snapshot->port[port].link_up)
+			continue;
+		for (uint16_t queue = 0; queue < daemon->port[port].io->rx_queues; queue++) {
+			uint16_t w = leaf_poller(daemon->leaf, port, queue);
+
+			limit_ps[w] = RTE_MIN(limit_ps[w], lasts_ps(daemon, port));
+		}
+	}
+	for (uint16_t w = 0; w < leaf_worker_count(daemon->leaf); w++) {
+		struct lcore_stats stats;
+		struct fault_stalls now;
+
+		lcores_set_stall(daemon->lcores, w, limit_ps[w]);
+		lcores_stats(daemon->lcores, w, &stats);
+		now = (struct fault_stalls){stats.stalls, stats.stall_ps, limit_ps[w]};
+		faults_look_stalls(daemon->faults, w, &now, now_ns);
+	}
+}
+
 void watch_devices(struct daemon *daemon)
 {
 	for (uint16_t port = 0; port < daemon->port_count; port++) {
@@ -78,4 +123,5 @@ void watch_look(struct daemon *daemon, uint64_t now_ns)
 			look_at(daemon, &place, now_ns);
 		}
 	look_at_guard(daemon, now_ns);
+	look_at_stalls(daemon, now_ns);
 }

@@ -253,8 +253,11 @@ void leaf_queue_totals(const struct leaf *leaf, uint16_t port, uint8_t priority,
 	}
 	totals->depth_packets = queue_depth_packets(queue);
 	totals->depth_bytes = queue_depth_bytes(queue);
+	/* Noted when a queue is read: one that is paused may be deeper now. */
 	totals->depth_bytes_max =
 		atomic_load_explicit(&queue->depth_bytes_max, memory_order_relaxed);
+	if (totals->depth_bytes_max < totals->depth_bytes)
+		totals->depth_bytes_max = totals->depth_bytes;
 }
 
 void leaf_conservation(const struct leaf *leaf, struct leaf_conservation *sum)

@@ -243,3 +243,31 @@ Test(faults, a_device_whose_pauses_arrive_is_fine)
 	for (uint64_t i = 1; i < 100; i++)
 		cr_assert_eq(look_device(990, 990 + i), 0, "a device that counts nothing");
 }
+
+static uint32_t look_stalls(uint64_t stalls, uint64_t stall_ps, uint64_t after_ns)
+{
+	const struct fault_stalls now = {stalls, stall_ps, 2 * PS_PER_MS};
+	uint32_t count;
+
+	now_ns += after_ns;
+	faults_look_stalls(faults, 1, &now, now_ns);
+	count = events_read(events, last, out, EVENTS_KEPT);
+	last += count;
+	return count;
+}
+
+Test(faults, a_stall_is_told_with_its_length_and_more_of_them_together)
+{
+	cr_assert_eq(look_stalls(0, 0, 0), 0);
+	cr_assert_eq(look_stalls(1, 5 * PS_PER_MS, FAULTS_LOOK_NS), 1);
+	cr_expect_eq(out[0].type, EVENT_STALL);
+	cr_expect_not_null(strstr(out[0].text, "worker 1 stood still for 5 ms"), "%s", out[0].text);
+	cr_expect_not_null(strstr(out[0].text, "last 2 ms"), "%s", out[0].text);
+	for (uint64_t i = 2; i < 10; i++)
+		cr_assert_eq(look_stalls(i, (3 + 2 * i) * PS_PER_MS, FAULTS_LOOK_NS), 0,
+			     "not each of them");
+	cr_assert_eq(look_stalls(9, 21 * PS_PER_MS, FAULTS_TELL_NS), 1);
+	cr_expect_not_null(strstr(out[0].text, "stood still 8 times, together for 16 ms"), "%s",
+			   out[0].text);
+	cr_assert_eq(look_stalls(9, 21 * PS_PER_MS, FAULTS_TELL_NS), 0);
+}

@@ -150,6 +150,26 @@ LEAF_TEST(lcore_loop, spins_and_forwards)
 	cr_assert_eq(stats.sleeps, 0);
 	cr_assert_gt(stats.busy_ps + stats.idle_ps, 0);
 	cr_assert_gt(stats.poll_ps_max, 0);
+	cr_assert_eq(stats.stalls, 0, "no bound is set");
+	for (uint32_t i = 0; i < LCORE_REACTIONS; i++)
+		cr_assert_eq(stats.reactions[i], 0, "nobody was paused");
+}
+
+/* Any two polls are further apart than a picosecond. */
+LEAF_TEST(lcore_loop, counts_stalls_and_their_length)
+{
+	struct lcore_stats stats;
+	double until;
+
+	run(false);
+	lcores_set_stall(lcores, 0, 1);
+	until = seconds() + PATIENCE_S;
+	do {
+		lcores_stats(lcores, 0, &stats);
+		cr_assert_lt(seconds(), until);
+	} while (stats.stalls < 10);
+	/* The length of one is added before it is counted. */
+	cr_assert_geq(stats.stall_ps, 2 * 10);
 }
 
 /*

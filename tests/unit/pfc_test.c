@@ -554,3 +554,29 @@ LEAF_TEST(pfc, PFC_XON_at_a_stop_is_tried_again_and_not_at_dead_ports)
 	expect_pause(&f, SENDER, 0, 1u << 3);
 	cr_assert_not(pause_take(&f, SENDER + 1, &pause));
 }
+
+/* What `show workers` makes a histogram of. */
+LEAF_TEST(pfc, a_worker_says_since_when_the_pauses_that_it_sent_were_due)
+{
+	uint64_t since_ps, reacted_ps = 0;
+	uint32_t reacted = 0;
+	struct pause pause;
+
+	open_blocked(1);
+	for (uint32_t i = 0; i < 1000; i++) {
+		f.now_ps += 1000;
+		pause_send(&f, SENDER, 3, FRAME_BYTES);
+		for (uint16_t w = 0; w < f.worker_count; w++)
+			if (worker_reacted(leaf_worker(f.leaf, w), &since_ps)) {
+				reacted++;
+				reacted_ps = since_ps;
+			}
+		if (pause_take(&f, SENDER, &pause))
+			break;
+	}
+	cr_expect_eq(pause.quanta[3], 65535);
+	cr_expect_eq(reacted, 1);
+	cr_expect_eq(reacted_ps, f.now_ps, "sent in the poll that received the packet");
+	fixture_poll(&f);
+	cr_expect_not(worker_reacted(f.worker, &since_ps), "once");
+}

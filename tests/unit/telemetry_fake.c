@@ -112,7 +112,12 @@ int daemon_worker(const struct daemon *daemon, uint16_t worker, struct daemon_wo
 {
 	(void)daemon;
 	(void)worker;
-	*out = (struct daemon_worker){.cpu = 3, .polls = 11, .busy_ns = 4, .idle_ns = 6};
+	*out = (struct daemon_worker){.cpu = 3,
+				      .polls = 11,
+				      .busy_ns = 4,
+				      .idle_ns = 6,
+				      .stalls = 2,
+				      .reactions = {[1] = 7, [11] = 1}};
 	return 0;
 }
 

@@ -91,8 +91,9 @@ LEAF_TEST(watermark, WM_Q_is_what_a_queue_had_of_all_senders_before_it_drained)
 		for (uint32_t i = 0; i < frames[step]; i++)
 			pause_send(&f, (uint16_t)(SENDER + i % 2), 3, FRAME_BYTES);
 		cr_assert_eq(queue(3).depth_bytes, frames[step] * FRAME_BYTES);
-		drain();
 		most = frames[step] > most ? frames[step] : most;
+		cr_expect_eq(queue(3).depth_bytes_max, most * FRAME_BYTES, "step %u, paused", step);
+		drain();
 		cr_expect_eq(queue(3).depth_bytes_max, most * FRAME_BYTES, "step %u", step);
 		cr_expect_eq(queue(4).depth_bytes_max, 0);
 	}

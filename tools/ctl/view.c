@@ -296,6 +296,8 @@ static const struct view_column worker_columns[] = {
 	{"Idle %", "idle_ns", cell_time_share, TABLE_RIGHT, VIEW_BOTH},
 	{"Asleep %", "sleep_ns", cell_time_share, TABLE_RIGHT, VIEW_BOTH},
 	{"Longest poll us", "poll_ns_max", cell_ns_as_us, TABLE_RIGHT, VIEW_BOTH},
+	{"Stalls", "stalls", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Pauses sent within us (share)", "xoff_1us", cell_reactions, TABLE_LEFT, VIEW_BOTH},
 };
 
 static const struct view_column event_columns[] = {
@@ -362,8 +364,9 @@ const struct view views[] = {
 		 "Xoff the peer is paused, at Xon it may go on. They fall while others fill the\n"
 		 "shared buffer. Headroom takes what still arrives after Xoff; Lost are lossless\n"
 		 "packets that came when it was full, a fault of the peer or of the plan.\n"
-		 "State: running; paused, by its buffer or by the guard (few packet buffers are\n"
-		 "left, so all peers are paused); untold: would be paused, but its port sends no\n"
+		 "State: running; paused, by its buffer, by the guard (few packet buffers are\n"
+		 "left, so all peers are paused) or by the backlog (so much waits in its receive\n"
+		 "ring, as a worker is late); untold: would be paused, but its port sends no\n"
 		 "PFC. The first table is what all ports share: the shared buffer, what lossy\n"
 		 "classes use of their share, and packets waiting; the guard acts when as few\n"
 		 "packet buffers as Guard says are left of Packets max. All in bytes but these.\n"
@@ -454,7 +457,10 @@ const struct view views[] = {
 	 .counts = true,
 	 .help = "worker threads: their time and packets",
 	 .about = "Busy polls moved packets, idle ones found nothing; a worker may sleep with\n"
-		  "idle: adaptive. Longest poll is since the start and is not cleared."},
+		  "idle: adaptive. Longest poll is since the start and is not cleared. Stalls:\n"
+		  "polls further apart than receive rings or peers' pauses last. Pauses: from the\n"
+		  "poll that received the packet which called for one to the end of the poll that\n"
+		  "sent it, as bounds within which a half, 99 % and all of them were."},
 	{.name = "events",
 	 .command = "/roceleaf/events",
 	 COLUMNS(event_columns),

@@ -161,6 +161,44 @@ void cell_ns_as_us(CELL_ARGUMENTS)
 		 (double)reply_number(source->reply, column->key, row) / 1000);
 }
 
+/* Buckets of a histogram: below 1, 2, 4 ... 1024 us, and later. */
+#define REACTIONS 12
+
+static const char *const reaction_keys[REACTIONS] = {
+	"xoff_1us",  "xoff_2us",   "xoff_4us",   "xoff_8us",   "xoff_16us",   "xoff_32us",
+	"xoff_64us", "xoff_128us", "xoff_256us", "xoff_512us", "xoff_1024us", "xoff_later",
+};
+
+/* The bucket up to which this part of them lies: its bound, or the last one's. */
+static const char *reaction_bound(const uint64_t count[REACTIONS], uint64_t rank)
+{
+	static const char *const bounds[REACTIONS] = {"<1",   "<2",   "<4",    "<8",
+						      "<16",  "<32",  "<64",   "<128",
+						      "<256", "<512", "<1024", ">1024"};
+	uint64_t seen = 0;
+	size_t bucket = 0;
+
+	while (bucket < REACTIONS - 1 && (seen += count[bucket]) < rank)
+		bucket++;
+	return bounds[bucket];
+}
+
+/* How fast pauses were sent: bounds of a half, of 99 % and of all. */
+void cell_reactions(CELL_ARGUMENTS)
+{
+	uint64_t count[REACTIONS], sum = 0;
+
+	(void)column;
+	for (size_t i = 0; i < REACTIONS; i++)
+		sum += count[i] = reply_number(source->reply, reaction_keys[i], row);
+	if (sum == 0)
+		snprintf(cell->text, sizeof(cell->text), "-");
+	else
+		snprintf(cell->text, sizeof(cell->text), "%s (50%%) %s (99%%) %s (all)",
+			 reaction_bound(count, (sum + 1) / 2),
+			 reaction_bound(count, sum - sum / 100), reaction_bound(count, sum));
+}
+
 void cell_ns_as_ms(CELL_ARGUMENTS)
 {
 	snprintf(cell->text, sizeof(cell->text), "%.3f",
