@@ -20,13 +20,14 @@ static inline int64_t guard_end(const struct buffer_table *table)
 
 uint64_t buffer_occupancy(const struct worker *worker, uint16_t port, uint8_t priority)
 {
-	const struct leaf *leaf = worker->leaf;
+	struct account *const *row = worker->leaf->account[priority];
+	const uint32_t workers = worker->leaf->worker_count;
 	uint64_t charged = 0, discharged = 0;
 
-	for (uint16_t w = 0; w < leaf->worker_count; w++)
-		discharged += account_discharged(&leaf->worker[w]->account_row[priority][port]);
-	for (uint16_t w = 0; w < leaf->worker_count; w++)
-		charged += account_charged(&leaf->worker[w]->account_row[priority][port]);
+	for (uint32_t w = 0; w < workers; w++)
+		discharged += account_discharged(&row[w][port]);
+	for (uint32_t w = 0; w < workers; w++)
+		charged += account_charged(&row[w][port]);
 	return charged - discharged;
 }
 
@@ -172,8 +173,8 @@ void buffer_charge(struct worker *worker)
 	worker->opened = 0;
 }
 
-/* What a pair takes of the shared buffer and of headroom. */
-static void measure(struct worker *worker, uint16_t port, uint32_t priority)
+/* What a pair takes of the shared buffer and of headroom. @return its occupancy */
+static uint64_t measure(struct worker *worker, uint16_t port, uint32_t priority)
 {
 	struct buffer_state *state = leaf_state(worker->leaf, port, priority);
 	uint64_t occupancy = buffer_occupancy(worker, port, (uint8_t)priority);
@@ -191,6 +192,7 @@ static void measure(struct worker *worker, uint16_t port, uint32_t priority)
 		atomic_store_explicit(&state->peak_bytes, occupancy, memory_order_relaxed);
 	if (headroom > atomic_load_explicit(&state->headroom_peak_bytes, memory_order_relaxed))
 		atomic_store_explicit(&state->headroom_peak_bytes, headroom, memory_order_relaxed);
+	return occupancy;
 }
 
 static void set_reason(struct worker *worker, uint16_t port, uint32_t priority, uint8_t reason,
@@ -231,12 +233,12 @@ static __rte_noinline void decide_backlog(struct worker *worker, uint16_t port, 
 }
 
 /* @return false: at most its reserve, and not paused: no limit concerns it */
-static bool decide(struct worker *worker, uint16_t port, uint32_t priority, uint64_t now_ps)
+static bool decide(struct worker *worker, uint16_t port, uint32_t priority, uint64_t occupancy,
+		   uint64_t now_ps)
 {
 	struct buffer_state *state = leaf_state(worker->leaf, port, priority);
 	const struct buffer_table *table = &worker->snapshot->buffer;
 	uint64_t reserved = snapshot_pair(worker->snapshot, port, priority)->reserved_bytes;
-	uint64_t occupancy = buffer_occupancy(worker, port, (uint8_t)priority);
 	uint64_t limit = limit_of(worker, priority);
 
 	if ((buffer_reasons(state) & PAUSE_BUFFER) == 0) {
@@ -247,7 +249,7 @@ static bool decide(struct worker *worker, uint16_t port, uint32_t priority, uint
 	} else {
 		if (occupancy <= buffer_xon_bytes(table, priority, reserved, limit)) {
 			set_reason(worker, port, priority, PAUSE_BUFFER, false, now_ps);
-			measure(worker, port, priority);
+			(void)measure(worker, port, priority);
 		}
 	}
 	if (unlikely(worker->backlogs_seen != 0 || (buffer_reasons(state) & PAUSE_BACKLOG) != 0))
@@ -255,12 +257,18 @@ static bool decide(struct worker *worker, uint16_t port, uint32_t priority, uint
 	return occupancy > reserved || buffer_reasons(state) != 0;
 }
 
-static void decide_port(struct worker *worker, uint16_t port, uint64_t now_ps)
+/* @param measured the pairs' occupancies are those of the last measure() */
+static void decide_port(struct worker *worker, uint16_t port, bool measured, uint64_t now_ps)
 {
 	bool active = false;
 
-	for (uint32_t rest = worker->lossless_mask; rest != 0; rest &= rest - 1)
-		active |= decide(worker, port, (uint32_t)__builtin_ctz(rest), now_ps);
+	for (uint32_t rest = worker->lossless_mask; rest != 0; rest &= rest - 1) {
+		uint32_t p = (uint32_t)__builtin_ctz(rest);
+		uint64_t occupancy = measured ? leaf_state(worker->leaf, port, p)->measured_bytes
+					      : buffer_occupancy(worker, port, (uint8_t)p);
+
+		active |= decide(worker, port, p, occupancy, now_ps);
+	}
 	if (active)
 		port_bits_set(&worker->active, port);
 	else if (port_bits_test(&worker->active, port))
@@ -298,12 +306,16 @@ void buffer_evaluate(struct worker *worker, uint64_t now_ps)
 
 	PORT_BITS_FOREACH(&worker->dirty, port)
 	{
-		for (uint32_t rest = worker->lossless_mask; rest != 0; rest &= rest - 1)
-			measure(worker, port, (uint32_t)__builtin_ctz(rest));
+		for (uint32_t rest = worker->lossless_mask; rest != 0; rest &= rest - 1) {
+			uint32_t p = (uint32_t)__builtin_ctz(rest);
+
+			leaf_state(worker->leaf, port, p)->measured_bytes =
+				measure(worker, port, p);
+		}
 	}
 	PORT_BITS_FOREACH(&worker->dirty, port)
 	{
-		decide_port(worker, port, now_ps);
+		decide_port(worker, port, true, now_ps);
 		port_bits_clear(&worker->dirty, port);
 	}
 	if (!worker->alone && counter_get(&worker->shared_bytes) > before)
@@ -313,7 +325,7 @@ void buffer_evaluate(struct worker *worker, uint64_t now_ps)
 		worker->shared_seen = used;
 		/* Their limit has changed. */
 		PORT_BITS_FOREACH(&worker->active, port)
-		decide_port(worker, port, now_ps);
+		decide_port(worker, port, false, now_ps);
 	}
 	atomic_store_explicit(&worker->limited, !port_bits_empty(&worker->active),
 			      memory_order_relaxed);

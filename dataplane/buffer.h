@@ -48,7 +48,8 @@ struct worker;
  * leaf_buffer_totals(). */
 struct buffer_state {
 	_Atomic uint64_t xoff_bytes;     /* occupancy at xoff, while PAUSE_BUFFER */
-	uint64_t shared_bytes;           /* of the shared buffer, when last looked at */
+	uint64_t measured_bytes;         /* occupancy when last looked at */
+	uint64_t shared_bytes;           /* of the shared buffer then */
 	_Atomic uint64_t headroom_bytes; /* of headroom, when last looked at */
 	_Atomic uint64_t peak_bytes;
 	_Atomic uint64_t headroom_peak_bytes;

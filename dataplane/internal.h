@@ -51,6 +51,7 @@ struct leaf {
 	struct rte_mempool *pool;
 	struct rte_rcu_qsbr *qsbr;
 	struct worker *worker[WORKER_COUNT_MAX];
+	struct account *account[PRIORITY_COUNT][WORKER_COUNT_MAX]; /* their account_rows */
 	bool queue_pools_owned;
 };
 

@@ -140,6 +140,8 @@ struct leaf *leaf_create(const struct leaf_params *params)
 		leaf->worker[i] = worker_create(leaf, i, params);
 		if (leaf->worker[i] == NULL)
 			goto err_leaf;
+		for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+			leaf->account[p][i] = leaf->worker[i]->account_row[p];
 	}
 	return leaf;
 
