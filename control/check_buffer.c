@@ -310,14 +310,15 @@ static void print_peers(const struct report *report)
 			ports_ring_frames(&report->config->ports[i]),
 			ring_time_text(report, i, FRAME_BYTES_MIN, text[3], CELL_BYTES),
 			ring_time_text(report, i, pair->mean_bytes, text[4], CELL_BYTES),
-			check_bytes_time_text(PAUSE_BYTES_MAX, rate_bps, text[5], CELL_BYTES));
+			check_bytes_time_text(PAUSE_BYTES_MAX / 2, rate_bps, text[5], CELL_BYTES));
 	}
 	(void)fprintf(
 		report->out,
 		"WE OBEY IN: from a pause's arrival to our last frame but one; the standard's limit; "
 		"the headroom that this\nneeds at the peer. A worker may stall without loss until "
-		"the RING's frames have come, of 64 bytes or of the\nmean, or until the longest "
-		"PAUSE of its peers (65535 quanta) has run out.\n");
+		"the RING's frames have come, of 64 bytes or of the\nmean, or until a PAUSE of "
+		"its peers (65535 quanta) that was about to be refreshed, at half, has run out;\na "
+		"stall longer than those of MEAN or PAUSE is an event.\n");
 	print_ways(report->config, report->out);
 	(void)fprintf(report->out, "\n");
 }
