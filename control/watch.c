@@ -2,6 +2,8 @@
 /*
  * watch - shows the workers' counters to faults.c, ten times a second while a class is lossless.
  */
+#include <string.h>
+
 #include <rte_common.h>
 
 #include "config/buffer_plan.h"
@@ -67,8 +69,7 @@ static void look_at_stalls(struct daemon *daemon, uint64_t now_ns)
 	const struct snapshot *snapshot = daemon->snapshot;
 	uint64_t limit_ps[WORKER_COUNT_MAX];
 
-	for (uint16_t w = 0; w < leaf_worker_count(daemon->leaf); w++)
-		limit_ps[w] = UINT64_MAX;
+	memset(limit_ps, 0xff, sizeof(limit_ps));
 	for (uint16_t port = 0; port < daemon->port_count; port++) {
 		if (snapshot->lossless_mask == 0 || !snapshot->port[port].link_up)
 			continue;
