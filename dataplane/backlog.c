@@ -7,8 +7,8 @@
 /* What a ring of unknown length is taken for. */
 #define RING_GUESS 4096u
 
-/* The mix follows the bursts with this weight: 1/4 of each. */
-#define MIX_SHIFT 2
+/* The mix falls by an eighth of the difference with each burst. */
+#define MIX_SHIFT 3
 
 static uint32_t waiting(struct port_io *io, uint8_t queue, const struct backlog *backlog)
 {
@@ -36,11 +36,11 @@ static void learn_mix(struct worker *worker, uint16_t port, struct backlog *back
 		backlog->seen_bytes[p] = bytes;
 		if (first)
 			backlog->mean_q8[p] = 0;
-		else if (backlog->mean_q8[p] == 0)
+		else if (backlog->mean_q8[p] <= mean_q8)
 			backlog->mean_q8[p] = (uint32_t)mean_q8;
 		else
-			backlog->mean_q8[p] += ((uint32_t)mean_q8 >> MIX_SHIFT) -
-					       (backlog->mean_q8[p] >> MIX_SHIFT);
+			backlog->mean_q8[p] -=
+				(backlog->mean_q8[p] - (uint32_t)mean_q8) >> MIX_SHIFT;
 	}
 }
 

@@ -13,11 +13,14 @@
  *      come half way to its pause, and then those of the worker's other late queues, too. Strict
  *      classes (control, CNPs) and what is for the kernel are kept: little, and dear;
  *   3. senders are paused (PAUSE_BACKLOG): above the pair's xoff, occupancy and backlog together, until
- *      they are down at its xon.
+ *      they are down at half of that.
  *
  * Bytes are one limit, the ring's slots the other, which short frames reach first: all is marked from a
  * quarter of them on, shed from three eighths, paused from half, until less than a quarter waits. The
  * other half is for what is under way when the pause is sent.
+ *
+ * What is in a ring is not looked at, so the bytes of a priority are an estimate: where classes share a ring
+ * and their mix changes, more may wait than thresholds say, up to what the ring holds.
  *
  * A device that can't tell is judged by its bursts: BACKLOG_RUN full ones in a row happen by chance, each
  * further one is taken for another burst that waits. No ring lasts for ever, and no worker can act while it
@@ -51,7 +54,10 @@ struct backlog {
 	bool shed;                              /* lossy packets of it are */
 	uint32_t run;                           /* full bursts in a row; 0: none */
 	_Atomic uint64_t bytes[PRIORITY_COUNT]; /* that frames are taken for */
-	/* Received when last looked at, and the mix since: bytes of a priority, per frame times 2^8. */
+	/*
+	 * Received when last looked at, and the mix since: bytes of a priority, per frame times 2^8. What comes out
+	 * of a ring is older than what waits in it, so it rises at once and falls slowly.
+	 */
 	uint64_t seen_frames, seen_bytes[PRIORITY_COUNT];
 	uint32_t mean_q8[PRIORITY_COUNT];
 };

@@ -214,20 +214,20 @@ uint64_t buffer_xoff_bytes(const struct worker *worker, uint16_t port, uint32_t 
 	       limit_of(worker, priority);
 }
 
-/* The same thresholds, for what waits in receive rings as well. */
+/*
+ * The same xoff, for what waits in receive rings as well. Let go at half of it: a poll's burst comes and goes
+ * between two evaluations, and may be more than xon_offset.
+ */
 static __rte_noinline void decide_backlog(struct worker *worker, uint16_t port, uint32_t priority,
-					  uint64_t occupancy, uint64_t limit, uint64_t now_ps)
+					  uint64_t occupancy, uint64_t xoff, uint64_t now_ps)
 {
-	const struct buffer_table *table = &worker->snapshot->buffer;
-	uint64_t reserved = snapshot_pair(worker->snapshot, port, priority)->reserved_bytes;
 	uint8_t reasons = buffer_reasons(leaf_state(worker->leaf, port, priority));
 	uint64_t waiting = backlog_bytes(worker->leaf, port, priority);
 
 	if ((reasons & PAUSE_BACKLOG) == 0) {
-		if (waiting != 0 && occupancy + waiting > reserved + limit)
+		if (waiting != 0 && occupancy + waiting > xoff)
 			set_reason(worker, port, priority, PAUSE_BACKLOG, true, now_ps);
-	} else if (waiting == 0 ||
-		   occupancy + waiting <= buffer_xon_bytes(table, priority, reserved, limit)) {
+	} else if (waiting == 0 || occupancy + waiting <= xoff / 2) {
 		set_reason(worker, port, priority, PAUSE_BACKLOG, false, now_ps);
 	}
 }
@@ -253,7 +253,7 @@ static bool decide(struct worker *worker, uint16_t port, uint32_t priority, uint
 		}
 	}
 	if (unlikely(worker->backlogs_seen != 0 || (buffer_reasons(state) & PAUSE_BACKLOG) != 0))
-		decide_backlog(worker, port, priority, occupancy, limit, now_ps);
+		decide_backlog(worker, port, priority, occupancy, reserved + limit, now_ps);
 	return occupancy > reserved || buffer_reasons(state) != 0;
 }
 
