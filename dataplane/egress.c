@@ -388,34 +388,44 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, 
 	struct egress_queue *queue = leaf_queue(worker->leaf, port, priority);
 	struct queue_reader reader = queue_read(queue);
 	int32_t deficit = strict ? INT32_MAX : queue->deficit_bytes;
-	uint32_t bytes = 0, count = run->count, depth = queue_depth_bytes(queue);
+	uint32_t bytes = 0, depth = queue_depth_bytes(queue), count = 0, marks = 0;
+	struct rte_mbuf **packet = run->packet + run->count;
+	const uint32_t count_max = BURST_COUNT_MAX - run->count;
+	const uint32_t overhead_bytes = egress->overhead_bytes, mark_bytes = queue->mark_bytes;
+	const bool shaped = (egress->shaped >> priority & 1) != 0;
+	const uint64_t limit_ps = run->limit_ps;
+	struct wire_rate rate = run->rate;
+	uint64_t free_ps = run->free_ps;
 	bool held = false;
 
 	do {
-		struct rte_mbuf *packet = queue_read_next(&reader, worker->queue_pool);
-		uint32_t length = packet_length(packet);
+		struct rte_mbuf *next = queue_read_next(&reader, worker->queue_pool);
+		uint32_t length = packet_length(next);
 
-		run->packet[count++] = packet;
-		run->free_ps += wire_rate_time_ps(&run->rate, length + egress->overhead_bytes);
+		packet[count++] = next;
+		free_ps += wire_rate_time_ps(&rate, length + overhead_bytes);
 		bytes += length;
-		if (depth - bytes > queue->mark_bytes)
-			egress_mark(worker, port, priority, packet, depth - bytes);
+		marks += depth - bytes > mark_bytes; /* the first ones: it shrinks */
 		deficit -= (int32_t)length;
-		if (unlikely((egress->shaped >> priority & 1) != 0))
-			held = shaper_take(egress, priority, length + egress->overhead_bytes,
-					   run->now_ps, run->limit_ps);
-	} while (reader.left != 0 && deficit > 0 && count != BURST_COUNT_MAX &&
-		 !time_after(run->free_ps, run->limit_ps) && !held);
+		if (unlikely(shaped))
+			held = shaper_take(egress, priority, length + overhead_bytes, run->now_ps,
+					   limit_ps);
+	} while (reader.left != 0 && deficit > 0 && count != count_max &&
+		 !time_after(free_ps, limit_ps) && !held);
+	run->free_ps = free_ps;
+	run->rate.carry = rate.carry;
+	if (marks != 0)
+		egress_mark(worker, port, priority, packet, marks, depth);
 	queue_read_end(queue, &reader, depth - bytes);
 	if (unlikely((egress->averaged >> priority & 1) != 0))
-		egress_mark_last(worker, port, priority, run->packet[count - 1]);
-	discharge(worker, priority, run->packet + run->count, count - run->count);
+		egress_mark_last(worker, port, priority, packet[count - 1]);
+	discharge(worker, priority, packet, count);
 	if (reader.left == 0)
 		egress->active &= (uint8_t) ~(1u << priority);
 	if (!strict)
 		queue->deficit_bytes = reader.left == 0 && deficit > 0 ? 0 : deficit;
-	count_queue(worker, port, priority, count - run->count, bytes);
-	run->count = count;
+	count_queue(worker, port, priority, count, bytes);
+	run->count += count;
 	run->bytes += bytes;
 }
 

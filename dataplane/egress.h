@@ -125,9 +125,9 @@ uint32_t egress_average(struct worker *worker, uint16_t port, uint32_t priority)
 /* egress_mark.c: a queue's thresholds. Where the average counts, every packet that comes or goes is looked at. */
 void egress_mark_configure(struct worker *worker, uint16_t port, uint32_t priority);
 
-/* A packet leaves a queue, so many bytes behind it. Cold: above the marking threshold, or averaged. */
-void egress_mark(struct worker *worker, uint16_t port, uint32_t priority, struct rte_mbuf *packet,
-		 uint32_t behind_bytes);
+/* Packets leave a queue that is so deep with them. Only above the marking threshold, or averaged. */
+void egress_mark(struct worker *worker, uint16_t port, uint32_t priority,
+		 struct rte_mbuf *const *packet, uint32_t count, uint32_t depth_bytes);
 
 /*
  * A queue that goes by its average was served. Its mark_bytes is 0: of what left, only a packet with
