@@ -44,7 +44,7 @@ static void learn_mix(struct worker *worker, uint16_t port, struct backlog *back
 	}
 }
 
-static void publish(struct worker *worker, uint16_t port, struct backlog *backlog)
+static void divide(struct worker *worker, uint16_t port, struct backlog *backlog)
 {
 	uint32_t frames = atomic_load_explicit(&backlog->frames, memory_order_relaxed);
 	uint32_t half = worker->leaf->io[port]->rx_ring_frames / 2;
@@ -71,7 +71,7 @@ static void count_rings(struct worker *worker, uint64_t change)
 }
 
 /* The ring is empty again. */
-static void end(struct worker *worker, uint16_t port, struct backlog *backlog)
+static void drained(struct worker *worker, uint16_t port, struct backlog *backlog)
 {
 	atomic_store_explicit(&backlog->frames, 0, memory_order_relaxed);
 	if (backlog->shed)
@@ -81,7 +81,7 @@ static void end(struct worker *worker, uint16_t port, struct backlog *backlog)
 		return;
 	port_bits_clear(&worker->backlogged, port);
 	count_rings(worker, -UINT64_C(1));
-	publish(worker, port, backlog);
+	divide(worker, port, backlog);
 }
 
 bool backlog_look(struct worker *worker, uint16_t port, uint32_t count)
@@ -97,12 +97,12 @@ bool backlog_look(struct worker *worker, uint16_t port, uint32_t count)
 	}
 	if (likely(frames == 0)) {
 		if (unlikely(port_bits_test(&worker->backlogged, port)))
-			end(worker, port, backlog);
+			drained(worker, port, backlog);
 		return false;
 	}
 	atomic_store_explicit(&backlog->frames, frames, memory_order_relaxed);
 	if (port_bits_test(&worker->backlogged, port)) {
-		publish(worker, port, backlog);
+		divide(worker, port, backlog);
 	} else {
 		port_bits_set(&worker->backlogged, port);
 		count_rings(worker, 1);
@@ -136,7 +136,7 @@ void backlog_measure(struct worker *worker, uint16_t port)
 	bool shed;
 
 	learn_mix(worker, port, backlog, false);
-	publish(worker, port, backlog);
+	divide(worker, port, backlog);
 	shed = is_pressing(worker, port, backlog);
 	if (shed != backlog->shed)
 		worker->shedding = (uint16_t)(worker->shedding + (shed ? 1 : -1));
