@@ -40,8 +40,12 @@ static uint16_t tx_burst(struct port_io *io, uint16_t queue, struct rte_mbuf **p
 
 static int32_t rx_backlog(struct port_io *io, uint16_t queue)
 {
+	const struct rte_ring *ring = ((struct memory_io *)io)->rx;
+
 	(void)queue;
-	return (int32_t)rte_ring_count(((struct memory_io *)io)->rx);
+	/* rte_ring_count() reads what another thread writes as if it were ours. */
+	return (int32_t)(__atomic_load_n(&ring->prod.tail, __ATOMIC_RELAXED) -
+			 __atomic_load_n(&ring->cons.tail, __ATOMIC_RELAXED));
 }
 
 static int link_state(struct port_io *io, struct port_io_link *link)

@@ -210,8 +210,9 @@ LEAF_TEST(backlog, lossy_frames_alone_are_not_shed)
 /* Eight full bursts are chance; behind the ninth one burst is taken to wait, behind the tenth two, and so on. */
 LEAF_TEST(backlog, a_device_that_can_not_tell_is_judged_by_its_bursts)
 {
-	struct port_io_ops ops = *sender_io()->ops;
+	static struct port_io_ops ops; /* used until the leaf is closed */
 
+	ops = *sender_io()->ops;
 	ops.rx_backlog = NULL;
 	sender_io()->ops = &ops;
 	configure(64000 * KB, 40 * FRAME_BYTES);
