@@ -164,9 +164,9 @@ uint64_t buffer_plan_rate_bps(const struct config *config, const struct buffer_m
 			      uint32_t port);
 
 /** Mean of frames that keep the promise. @param full_bytes of a full RDMA packet, >= 60 */
+uint32_t buffer_plan_mean_bytes(uint32_t small_frames_ppm, uint32_t full_bytes);
+
 /** The smallest mean frame that a port's lossless classes promise; its MTU's where none is lossless. */
 uint32_t buffer_plan_port_mean_bytes(const struct config *config, const struct config_port *port);
-
-uint32_t buffer_plan_mean_bytes(uint32_t small_frames_ppm, uint32_t full_bytes);
 
 #endif

@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 #include "config/config.h"
+#include "dataplane/lcore.h"
 #include "dataplane/leaf.h"
 #include "dataplane/port_io.h"
 #include "dataplane/snapshot.h"
@@ -89,8 +90,6 @@ struct daemon_port {
 /** State of a real port. @return 0, or -ERANGE */
 int daemon_port(const struct daemon *daemon, uint16_t port, struct daemon_port *out);
 
-#define DAEMON_REACTIONS 12
-
 struct daemon_worker {
 	int32_t cpu; /* the one it is bound to; -1: several */
 	uint64_t polls, rx_packets, tx_packets;
@@ -100,7 +99,7 @@ struct daemon_worker {
 	uint64_t sleeps;
 	uint64_t poll_ns_max;      /* longest time from one poll to the next while awake */
 	uint64_t stalls, stall_ns; /* polls further apart than rings last */
-	uint64_t reactions[DAEMON_REACTIONS]; /* lcore.h: pauses sent within 1, 2, 4 us ... */
+	uint64_t reactions[LCORE_REACTIONS]; /* lcore.h: pauses sent within 1, 2, 4 us ... */
 };
 uint16_t daemon_worker_count(const struct daemon *daemon);
 /** @return 0, or -ERANGE */

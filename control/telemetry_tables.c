@@ -363,7 +363,7 @@ uint64_t telemetry_classes(struct telemetry_page *page, struct daemon *daemon, u
 	X(stall_ns, "ns")
 
 /* Names of the histogram's buckets. */
-static const char *const reaction_columns[DAEMON_REACTIONS] = {
+static const char *const reaction_columns[LCORE_REACTIONS] = {
 	"xoff_1us",  "xoff_2us",   "xoff_4us",   "xoff_8us",   "xoff_16us",   "xoff_32us",
 	"xoff_64us", "xoff_128us", "xoff_256us", "xoff_512us", "xoff_1024us", "xoff_later",
 };
@@ -387,7 +387,7 @@ uint64_t telemetry_workers(struct telemetry_page *page, struct daemon *daemon, u
 	telemetry_page_column(page, "cpu", TELEMETRY_TEXT);
 	telemetry_page_column(page, "ports", 0);
 	WORKER_COUNTERS(COUNTER_COLUMN_)
-	for (uint32_t bucket = 0; bucket < DAEMON_REACTIONS; bucket++)
+	for (uint32_t bucket = 0; bucket < LCORE_REACTIONS; bucket++)
 		telemetry_page_counter(page, reaction_columns[bucket], "polls");
 	telemetry_page_column(page, "poll_ns_max", 0);
 
@@ -407,7 +407,7 @@ uint64_t telemetry_workers(struct telemetry_page *page, struct daemon *daemon, u
 #define WORKER_CELL_(field, unit) telemetry_page_number(page, worker.field);
 		WORKER_COUNTERS(WORKER_CELL_)
 #undef WORKER_CELL_
-		for (uint32_t bucket = 0; bucket < DAEMON_REACTIONS; bucket++)
+		for (uint32_t bucket = 0; bucket < LCORE_REACTIONS; bucket++)
 			telemetry_page_number(page, worker.reactions[bucket]);
 		telemetry_page_number(page, worker.poll_ns_max);
 	}

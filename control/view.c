@@ -131,7 +131,6 @@ int daemon_worker(const struct daemon *daemon, uint16_t worker, struct daemon_wo
 		.stalls = stats.stalls,
 		.stall_ns = stats.stall_ps / PS_PER_NS,
 	};
-	_Static_assert(DAEMON_REACTIONS == LCORE_REACTIONS, "the same");
 	memcpy(out->reactions, stats.reactions, sizeof(out->reactions));
 	return 0;
 }

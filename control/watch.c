@@ -67,16 +67,17 @@ static uint64_t lasts_ps(const struct daemon *daemon, uint16_t port)
 static void look_at_stalls(struct daemon *daemon, uint64_t now_ns)
 {
 	const struct snapshot *snapshot = daemon->snapshot;
-	uint64_t limit_ps[WORKER_COUNT_MAX];
+	uint64_t limit_ps[WORKER_COUNT_MAX], port_ps;
 
 	memset(limit_ps, 0xff, sizeof(limit_ps));
 	for (uint16_t port = 0; port < daemon->port_count; port++) {
 		if (snapshot->lossless_mask == 0 || !snapshot->port[port].link_up)
 			continue;
+		port_ps = lasts_ps(daemon, port);
 		for (uint16_t queue = 0; queue < daemon->port[port].io->rx_queues; queue++) {
 			uint16_t w = leaf_poller(daemon->leaf, port, queue);
 
-			limit_ps[w] = RTE_MIN(limit_ps[w], lasts_ps(daemon, port));
+			limit_ps[w] = RTE_MIN(limit_ps[w], port_ps);
 		}
 	}
 	for (uint16_t w = 0; w < leaf_worker_count(daemon->leaf); w++) {

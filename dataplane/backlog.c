@@ -77,8 +77,6 @@ static void drained(struct worker *worker, uint16_t port, struct backlog *backlo
 	if (backlog->shed)
 		worker->shedding--;
 	backlog->shed = false;
-	if (!port_bits_test(&worker->backlogged, port))
-		return;
 	port_bits_clear(&worker->backlogged, port);
 	count_rings(worker, -UINT64_C(1));
 	divide(worker, port, backlog);

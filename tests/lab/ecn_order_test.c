@@ -309,13 +309,6 @@ static void fail_with_replay(const struct experiment *experiment, uint64_t seed)
 		       seed, program, text, experiment->params.packets);
 }
 
-static uint64_t environment_number(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text == NULL ? otherwise : strtoull(text, NULL, 10);
-}
-
 ParameterizedTestParameters(ecn_order, ECN_PFC_ORDER_the_first_mark_precedes_the_first_pause)
 {
 	static uint32_t parts[PARTS];
@@ -329,8 +322,8 @@ ParameterizedTestParameters(ecn_order, ECN_PFC_ORDER_the_first_mark_precedes_the
 ParameterizedTest(uint32_t *part, ecn_order, ECN_PFC_ORDER_the_first_mark_precedes_the_first_pause,
 		  .init = start)
 {
-	uint64_t only = environment_number("ROCELEAF_TEST_SEED", 0);
-	uint64_t count = environment_number("ROCELEAF_TEST_RUNS", CONFIGS) / PARTS;
+	uint64_t only = harness_number("ROCELEAF_TEST_SEED", 0);
+	uint64_t count = harness_number("ROCELEAF_TEST_RUNS", CONFIGS) / PARTS;
 	uint64_t first = only != 0 ? only : *part * count + 1;
 	uint64_t last = only != 0 ? only : first + count - 1;
 

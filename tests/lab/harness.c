@@ -38,6 +38,13 @@ struct rte_mempool *harness_pool(void)
 	return pool;
 }
 
+uint64_t harness_number(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text == NULL ? otherwise : strtoull(text, NULL, 10);
+}
+
 void harness_check_pool(void)
 {
 	cr_expect_eq(rte_mempool_in_use_count(pool), 0, "%u packets are missing",

@@ -22,6 +22,8 @@ void harness_start(void);
 /* The same with a pool of so many packets. */
 void harness_start_packets(uint32_t packets);
 struct rte_mempool *harness_pool(void);
+/* A number in the environment. */
+uint64_t harness_number(const char *name, uint64_t otherwise);
 /* Every packet must be back. */
 void harness_check_pool(void);
 

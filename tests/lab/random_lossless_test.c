@@ -430,13 +430,6 @@ static uint32_t run_seed(uint64_t seed, uint64_t start_ps, uint64_t *digest)
 	return faults;
 }
 
-static uint64_t environment_number(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text == NULL ? otherwise : strtoull(text, NULL, 10);
-}
-
 ParameterizedTestParameters(random_lossless, holds_every_invariant)
 {
 	static uint32_t parts[PARTS];
@@ -449,8 +442,8 @@ ParameterizedTestParameters(random_lossless, holds_every_invariant)
 
 ParameterizedTest(uint32_t *part, random_lossless, holds_every_invariant, .init = harness_start)
 {
-	uint64_t only = environment_number("ROCELEAF_TEST_SEED", 0);
-	uint64_t count = environment_number("ROCELEAF_TEST_RUNS", RUNS) / PARTS;
+	uint64_t only = harness_number("ROCELEAF_TEST_SEED", 0);
+	uint64_t count = harness_number("ROCELEAF_TEST_RUNS", RUNS) / PARTS;
 	uint64_t first = only != 0 ? only : *part * count + 1;
 	uint64_t last = only != 0 ? only : first + count - 1;
 	uint64_t digest, again;

@@ -95,6 +95,15 @@ static void unblock(struct stand *stand)
 	stand_storm(stand, SINK, LOSSLESS, stand_now_ps(stand), true);
 }
 
+/* Lossless traffic is over: all of it comes out, and nothing stays. */
+static void release_and_check(struct stand *stand)
+{
+	unblock(stand);
+	stand_run_for(stand, 500 * US);
+	stand_check_lossless(stand, LOSSLESS);
+	stand_free(stand);
+}
+
 /* A pair is paused: what it had when that was decided. */
 static double xoff_of(const struct stand *stand, uint16_t port, uint8_t priority)
 {
@@ -135,10 +144,7 @@ static void check_xoff(uint32_t pairs, uint32_t per_port, const char *alpha_text
 	}
 	cr_expect_gt(most, x, "%u pairs, alpha %s: somebody is first", pairs, alpha_text);
 	cr_expect_eq(stand_all_drops(stand), 0);
-	unblock(stand);
-	stand_run_for(stand, 500 * US);
-	stand_check_lossless(stand, LOSSLESS);
-	stand_free(stand);
+	release_and_check(stand);
 }
 
 Test(thresholds, BUF_DT_1_one_pair_is_paused_within_a_packet_for_every_alpha)
@@ -192,10 +198,7 @@ Test(thresholds, BUF_DT_N_pairs_that_come_later_share_what_is_left_whatever_is_i
 		stand_stop(stand, stream);
 	}
 	cr_expect_eq(stand_all_drops(stand), 0);
-	unblock(stand);
-	stand_run_for(stand, 500 * US);
-	stand_check_lossless(stand, LOSSLESS);
-	stand_free(stand);
+	release_and_check(stand);
 }
 
 /*
@@ -234,10 +237,7 @@ Test(thresholds, BUF_SHARED_LIMIT_one_packet_over_the_sum_pauses_the_last_pair_a
 	cr_expect_eq(stand_queue(stand, SINK, 4).drop_packets, 0);
 	cr_expect_gt(stand_queue(stand, LOSSY_SINK, 0).drop_packets, 0);
 	cr_expect_eq(stand_all_drops(stand), stand_queue(stand, LOSSY_SINK, 0).drop_packets);
-	unblock(stand);
-	stand_run_for(stand, 500 * US);
-	stand_check_lossless(stand, LOSSLESS);
-	stand_free(stand);
+	release_and_check(stand);
 }
 
 /* The reserve of a pair is there when others have all that is shared. */
