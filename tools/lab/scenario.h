@@ -18,39 +18,8 @@
 #include "config/config.h"
 #include "config/schema.h"
 #include "tools/lab/cc/cc.h"
+#include "tools/lab/scenario_fabric.h"
 #include "tools/lab/topology.h"
-
-enum scenario_fabric_kind { SCENARIO_LEAF_SPINE = 1, SCENARIO_EXPLICIT };
-
-struct scenario_leaf_spine {
-	uint32_t leaves, spines, hosts_per_leaf, uplinks_per_spine;
-	uint64_t host_speed_bps, uplink_speed_bps;
-	uint64_t host_cable_mm, uplink_cable_mm;
-	uint32_t framing_overhead_bytes;
-};
-
-struct scenario_link {
-	char ends[2][CONFIG_NAME_BYTES];
-	uint16_t end_count;
-	uint64_t speed_bps;
-	uint64_t cable_mm;
-	uint64_t delay_ps;
-	bool delay_given;
-};
-
-struct scenario_explicit {
-	char (*nodes)[CONFIG_NAME_BYTES];
-	uint32_t node_count;
-	struct scenario_link *links;
-	uint32_t link_count;
-	uint32_t framing_overhead_bytes;
-};
-
-struct scenario_fabric {
-	enum scenario_fabric_kind kind;
-	struct scenario_leaf_spine leaf_spine;
-	struct scenario_explicit explicit;
-};
 
 enum scenario_traffic_kind { SCENARIO_FLOW = 1, SCENARIO_INCAST, SCENARIO_PERMUTATION };
 
@@ -159,8 +128,6 @@ extern const struct schema_table scenario_hosts_table;
 
 /** Fill in what follows from what was given. */
 void scenario_complete_hosts(struct scenario_hosts *hosts);
-/** Build the graph. */
-int scenario_build_topology(struct scenario *scenario, struct schema_document *document);
 /** Resolve traffic to flows. */
 int scenario_build_flows(struct scenario *scenario, struct schema_document *document);
 
