@@ -256,6 +256,7 @@ static void create_flows(struct fabric *fabric)
 			.source = &fabric->hosts[from->source],
 			.destination = &fabric->hosts[from->destination],
 			.bytes = from->bytes,
+			.released_bytes = from->bytes != 0 ? from->bytes : UINT64_MAX,
 			.rate_bps = from->rate_bps,
 			.start_ps = start_ps + from->start_ps,
 			.stop_ps = start_ps + from->stop_ps,

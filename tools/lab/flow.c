@@ -24,7 +24,8 @@ void flow_init(struct flow *flow, uint32_t id, const struct flow_params *params)
 	host_path(params->source, params->destination, &path);
 	frame_template_init(&flow->template, &path);
 	flow->due_ps = params->start_ps;
-	flow->bytes_left = params->bytes != 0 ? params->bytes : UINT64_MAX;
+	flow->released_bytes = params->released_bytes;
+	flow->watch_bytes = UINT64_MAX;
 	flow->pace = wire_rate_of(params->rate_bps);
 	flow->psn = params->psn;
 	flow->psn_expected = params->psn;

@@ -11,6 +11,10 @@
  * With congestion control (cc/cc.h) that rate is the most, and the controller's rate paces. A rate that falls
  * counts from the next packet on; one that rises while a packet isn't due yet brings that forward.
  *
+ * What a flow may send is released to it, all at once or bit by bit (host_release()); a message ends where a
+ * release does. It is one queue pair: its pace and its controller go on over all of them. Who wants to
+ * know how far it has come watches a number of delivered bytes (watch_bytes, traffic.reached).
+ *
  * Nothing is acknowledged or sent again: what the fabric drops is missing at the end.
  *
  * Thread: the lab's.
@@ -38,10 +42,12 @@ struct notification;
 struct flow_params {
 	const char *name; /* kept by the caller */
 	struct host *source, *destination;
-	uint64_t bytes;    /* of payload; 0: without end */
-	uint64_t rate_bps; /* on the wire */
-	uint64_t start_ps; /* when the first packet is due */
-	uint64_t stop_ps;  /* with stops: no packet is sent from then on */
+	uint64_t bytes; /* of payload; 0: without end */
+	uint64_t
+		released_bytes; /* that it may send from its start; at most bytes, if that isn't 0 */
+	uint64_t rate_bps;      /* on the wire */
+	uint64_t start_ps;      /* when the first packet is due */
+	uint64_t stop_ps;       /* with stops: no packet is sent from then on */
 	bool stops;
 	uint32_t payload_bytes;  /* per packet at most: RDMA MTU, or what the flow asked for */
 	uint32_t overhead_bytes; /* of the host's link */
@@ -54,7 +60,9 @@ struct flow_params {
 struct flow {
 	/* Sender. */
 	alignas(64) uint64_t due_ps; /* of the next packet, or of what may bring it forward */
-	uint64_t bytes_left;         /* UINT64_MAX without an end */
+	uint64_t offset_bytes;       /* of its bytes: where the next packet begins */
+	uint64_t released_bytes;     /* up to where it may send */
+	bool queued;                 /* its host looks at due_ps */
 	struct wire_rate pace;
 	uint32_t message_left;
 	uint32_t psn;
@@ -66,6 +74,8 @@ struct flow {
 	/* Receiver. */
 	alignas(64) uint64_t received_bytes;
 	uint64_t received_packets;
+	uint64_t
+		watch_bytes; /* received_bytes of which somebody wants to be told; UINT64_MAX: none */
 	uint64_t latency_min_ps, latency_max_ps;
 	uint64_t finished_ps;  /* when the last byte came; valid when finished */
 	uint64_t out_of_order; /* packets that came after one with a later PSN */

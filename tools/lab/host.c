@@ -62,6 +62,7 @@ static void due_add(struct host *host, struct flow *flow)
 		index = (index - 1) / 2;
 	}
 	due->flow[index] = flow;
+	flow->queued = true;
 	host->ready |= (uint8_t)(1u << flow->params.priority);
 }
 
@@ -70,6 +71,7 @@ static void due_remove_first(struct host *host, uint8_t priority)
 	struct host_due *due = &host->due[priority];
 	struct flow *last = due->flow[--due->count];
 
+	due->flow[0]->queued = false;
 	if (due->count != 0)
 		due_down(due, 0, last);
 	else
@@ -205,9 +207,11 @@ static void flow_packet(struct flow *flow, struct rte_mbuf *packet, uint64_t sta
 	uint32_t message = flow->message_left;
 	struct frame_packet what = {.psn = flow->psn, .stamp_ps = stamp_ps};
 
-	if (unlikely(first))
-		message = flow->bytes_left < FLOW_MESSAGE_BYTES ? (uint32_t)flow->bytes_left
-								: FLOW_MESSAGE_BYTES;
+	if (unlikely(first)) {
+		uint64_t left = flow->released_bytes - flow->offset_bytes;
+
+		message = left < FLOW_MESSAGE_BYTES ? (uint32_t)left : FLOW_MESSAGE_BYTES;
+	}
 	what.message_bytes = message;
 	what.payload_bytes =
 		message < flow->params.payload_bytes ? message : flow->params.payload_bytes;
@@ -215,8 +219,7 @@ static void flow_packet(struct flow *flow, struct rte_mbuf *packet, uint64_t sta
 	frame_build(&flow->template, packet, &what);
 	flow->psn = (flow->psn + 1) & FRAME_PSN_MASK;
 	flow->message_left = message - what.payload_bytes;
-	if (flow->bytes_left != UINT64_MAX)
-		flow->bytes_left -= what.payload_bytes;
+	flow->offset_bytes += what.payload_bytes;
 	flow->sent_bytes += what.payload_bytes;
 	flow->sent_packets++;
 }
@@ -225,7 +228,7 @@ static inline bool flow_over(const struct flow *flow)
 {
 	uint64_t due_ps = flow->reacts ? flow->send_ps : flow->due_ps;
 
-	return flow->bytes_left == 0 ||
+	return flow->offset_bytes == flow->released_bytes ||
 	       (flow->params.stops && !time_after(flow->params.stop_ps, due_ps));
 }
 
@@ -304,6 +307,17 @@ static __rte_noinline void flow_marked(struct host *host, struct flow *flow, uin
 	notification_marked(&host->notifier, flow->notification, now_ps);
 }
 
+/* Who watches may release other flows, and says what to watch for next. */
+static __rte_noinline void flow_reached(struct traffic *traffic, struct flow *flow, uint64_t now_ps)
+{
+	while (flow->received_bytes >= flow->watch_bytes) {
+		uint64_t reached_bytes = flow->watch_bytes;
+
+		traffic->reached(traffic->reached_context, flow, now_ps);
+		assert(flow->watch_bytes > reached_bytes);
+	}
+}
+
 static void flow_receive(struct host *host, struct flow *flow, const struct frame_view *view,
 			 uint64_t now_ps)
 {
@@ -333,6 +347,8 @@ static void flow_receive(struct host *host, struct flow *flow, const struct fram
 		flow->finished_ps = now_ps;
 		traffic->flows_open--;
 	}
+	if (unlikely(flow->received_bytes >= flow->watch_bytes))
+		flow_reached(traffic, flow, now_ps);
 }
 
 /* @return false: it is no CNP for a flow of ours */
@@ -436,12 +452,14 @@ static uint64_t host_run(struct node *node, uint64_t now_ps)
 		host_receive(host, now_ps);
 	if (unlikely(host->paused != 0))
 		resume_ps = host_resume(host, now_ps);
-	if (host->notifies)
+	if (host->notifies && !host->silent)
 		resume_ps = time_min(resume_ps, host_notify(host, now_ps));
 	if (unlikely(host->odd)) {
 		resume_ps = time_min(resume_ps, host_misbehave(host, now_ps));
 		if (host->down)
 			return now_ps + TIME_IDLE_PS;
+		if (host->silent)
+			return resume_ps;
 	}
 	mask = host->ready & (uint32_t)~host->paused;
 	if (mask == 0)
@@ -501,6 +519,25 @@ void host_start(struct host *host, struct flow *flow)
 	engine_wake(host->node.engine, &host->node, flow->due_ps);
 }
 
+void host_release(struct flow *flow, uint64_t released_bytes)
+{
+	struct host *host = flow->params.source;
+	uint64_t now_ps = host->node.engine->now_ps;
+
+	assert(released_bytes >= flow->released_bytes);
+	assert(flow->params.bytes == 0 || released_bytes <= flow->params.bytes);
+	flow->released_bytes = released_bytes;
+	if (flow->queued || flow_over(flow))
+		return;
+	/* Time in which it had nothing to send is no credit. */
+	if (time_after(now_ps, flow->due_ps))
+		flow->due_ps = now_ps;
+	if (time_after(now_ps, flow->send_ps))
+		flow->send_ps = now_ps;
+	due_add(host, flow);
+	engine_wake(host->node.engine, &host->node, flow->due_ps);
+}
+
 void host_storm(struct host *host, uint8_t priorities, uint64_t until_ps)
 {
 	uint64_t now_ps = host->node.engine->now_ps;
@@ -508,6 +545,13 @@ void host_storm(struct host *host, uint8_t priorities, uint64_t until_ps)
 	host->storm = (struct host_storm){priorities, now_ps, until_ps};
 	host->odd = true;
 	engine_wake(host->node.engine, &host->node, now_ps);
+}
+
+void host_silence(struct host *host, bool silent)
+{
+	host->silent = silent;
+	host->odd = true;
+	engine_wake(host->node.engine, &host->node, host->node.engine->now_ps);
 }
 
 void host_link(struct host *host, bool up)

@@ -11,7 +11,8 @@
  * congestion notification packets (notification.h), which leave ahead of all flows; those that come are
  * told to the flow's controller.
  *
- * It can be told to misbehave: to pause its leaf for a while (host_storm()), and to have no link.
+ * It can be told to misbehave: to pause its leaf for a while (host_storm()), to say nothing
+ * (host_silence()), and to have no link.
  *
  * Thread: the lab's.
  */
@@ -45,6 +46,12 @@ struct traffic {
 	uint64_t pool_empty; /* packets that couldn't be sent in time for want of a buffer */
 	uint32_t spare_count;
 	struct rte_mbuf *spare[TRAFFIC_SPARES];
+	/**
+	 * The bytes that a flow has delivered in order have come to its watch_bytes. In the receiver's run.
+	 * Sets watch_bytes to a larger number.
+	 */
+	void (*reached)(void *context, struct flow *flow, uint64_t now_ps);
+	void *reached_context;
 	struct histogram latency; /* ns, of every packet with a stamp */
 };
 
@@ -95,7 +102,8 @@ struct host {
 	uint64_t paused_ps[PRIORITY_COUNT];      /* sum of the pauses that are over */
 	uint64_t cnps_sent;
 	struct notifier notifier;
-	bool down; /* no link: sends nothing */
+	bool down;   /* no link: sends nothing */
+	bool silent; /* sends nothing, but takes what comes and obeys pauses */
 	struct host_storm storm;
 	struct host_params params;
 };
@@ -112,10 +120,19 @@ void host_attach(struct host *host, struct wire *tx, struct wire *rx);
 void host_start(struct host *host, struct flow *flow);
 
 /**
+ * Let a flow send more, up to so many of its bytes in all; it begins when its start has come.
+ * @param released_bytes at least what was released before, at most the flow's bytes
+ */
+void host_release(struct flow *flow, uint64_t released_bytes);
+
+/**
  * Pause priorities of the leaf's port from now until a time, without a break; then let them go. One storm at
  * a time: a new one takes the place of the one before.
  */
 void host_storm(struct host *host, uint8_t priorities, uint64_t until_ps);
+
+/** Send nothing from now on, or again. */
+void host_silence(struct host *host, bool silent);
 
 /** The link is gone, or there again; pauses before that are forgotten. */
 void host_link(struct host *host, bool up);
