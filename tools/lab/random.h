@@ -20,7 +20,8 @@ enum random_purpose {
 	RANDOM_PATTERN = 2, /* index: element of traffic; who sends to whom */
 	RANDOM_SWITCH = 3,  /* index: switch; its own seed */
 	RANDOM_SAMPLER = 4,
-	RANDOM_WORKERS = 5, /* of a switch, by its own seed */
+	RANDOM_WORKERS = 5,  /* of a switch, by its own seed */
+	RANDOM_ARRIVALS = 8, /* index: element of traffic << 32 | host; when flows begin */
 };
 
 static inline uint64_t random_next(struct random *random)

@@ -19,24 +19,8 @@
 #include "config/schema.h"
 #include "tools/lab/cc/cc.h"
 #include "tools/lab/scenario_fabric.h"
+#include "tools/lab/scenario_traffic.h"
 #include "tools/lab/topology.h"
-
-enum scenario_traffic_kind { SCENARIO_FLOW = 1, SCENARIO_INCAST, SCENARIO_PERMUTATION };
-
-struct scenario_traffic {
-	enum scenario_traffic_kind kind;
-	char name[CONFIG_NAME_BYTES];
-	char from[CONFIG_NAME_BYTES];
-	char to[CONFIG_NAME_BYTES];
-	uint32_t senders;
-	uint64_t bytes;    /* 0: without end */
-	uint64_t rate_bps; /* 0: line rate */
-	uint64_t start_ps, stop_ps, jitter_ps;
-	bool stop_given, jitter_given, dscp_given, class_given;
-	char class[CONFIG_NAME_BYTES];
-	uint8_t dscp;
-	uint32_t payload_bytes; /* 0: hosts.mtu */
-};
 
 /* As written; scenario_hosts.cc has what counts. */
 struct scenario_dcqcn {

@@ -6,6 +6,7 @@
 #include "tools/lab/scenario.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,25 +20,10 @@
 #define SOURCE_PORT_FIRST 49152
 #define SOURCE_PORT_COUNT 16384
 
-static const char *const kind_names[] = {
-	[SCENARIO_FLOW] = "flow",
-	[SCENARIO_INCAST] = "incast",
-	[SCENARIO_PERMUTATION] = "permutation",
-};
-
-/* One element being resolved. */
-struct element {
-	struct scenario *scenario;
-	struct schema_document *document;
-	struct schema_node *node; /* its mapping, for messages */
-	const struct scenario_traffic *traffic;
-	uint32_t index;
-	uint8_t dscp, priority;
-	uint32_t payload_bytes;
-};
-
-static uint64_t host_rate_bps(const struct topology *topology, uint32_t host)
+uint64_t element_line_bps(const struct element *element, uint32_t host)
 {
+	const struct topology *topology = element->scenario->topology;
+
 	return topology->links[topology->nodes[topology->hosts[host]].links[0]].rate_bps;
 }
 
@@ -57,25 +43,37 @@ static uint64_t default_jitter_ps(const struct element *element, uint64_t rate_b
 {
 	uint64_t bytes = element->payload_bytes + UINT64_C(100);
 
-	return element->traffic->kind == SCENARIO_FLOW ? 0 : bytes * 8 * PS_PER_S / rate_bps;
+	switch (element->traffic->kind) {
+	case SCENARIO_INCAST:
+	case SCENARIO_PERMUTATION:
+	case SCENARIO_CHECKPOINT:
+		return bytes * 8 * PS_PER_S / rate_bps;
+	default:
+		return 0;
+	}
 }
 
-/* @param number of the flow in its element, 1..; 0: its only one */
-static void element_flow(const struct element *element, uint32_t source, uint32_t destination,
-			 uint32_t number)
+void element_name(const struct element *element, char *name, size_t size)
+{
+	if (element->traffic->name[0] != '\0')
+		snprintf(name, size, "%s", element->traffic->name);
+	else
+		snprintf(name, size, "%s%u", scenario_traffic_key(element->traffic->kind),
+			 element->index + 1);
+}
+
+struct scenario_flow *element_flow(const struct element *element, uint32_t source,
+				   uint32_t destination, uint32_t number)
 {
 	struct scenario *scenario = element->scenario;
 	const struct scenario_traffic *traffic = element->traffic;
-	uint64_t line_bps = host_rate_bps(scenario->topology, source);
+	uint64_t line_bps = element_line_bps(element, source);
 	struct random random = random_of(scenario->seed, RANDOM_FLOW, scenario->flow_count);
 	struct scenario_flow *flow = flow_add(scenario);
 	char base[CONFIG_NAME_BYTES];
 	uint64_t jitter_ps;
 
-	if (traffic->name[0] != '\0')
-		snprintf(base, sizeof(base), "%s", traffic->name);
-	else
-		snprintf(base, sizeof(base), "%s%u", kind_names[traffic->kind], element->index + 1);
+	element_name(element, base, sizeof(base));
 	if (number == 0)
 		snprintf(flow->name, sizeof(flow->name), "%s", base);
 	else
@@ -98,31 +96,89 @@ static void element_flow(const struct element *element, uint32_t source, uint32_
 		flow->start_ps += random_below(&random, jitter_ps);
 	flow->stops = traffic->stop_given;
 	flow->stop_ps = traffic->stop_ps;
+	return flow;
+}
+
+bool element_too_many(const struct element *element, uint64_t flows)
+{
+	if (flows <= FLOW_COUNT_MAX - element->scenario->flow_count)
+		return false;
+	schema_fail(element->document, element->node,
+		    "%" PRIu64 " flows beside %u others: at most %u", flows,
+		    element->scenario->flow_count, FLOW_COUNT_MAX);
+	return true;
 }
 
 /* --- checks --- */
 
-static struct schema_node *key_node(const struct element *element, const char *key)
+struct schema_node *element_key(const struct element *element, const char *key)
 {
 	return schema_child(element->node, key);
 }
 
-static uint32_t find_host(const struct element *element, const char *key, const char *name)
+uint32_t element_find_host(const struct element *element, const char *key, const char *name)
 {
 	const struct topology *topology = element->scenario->topology;
 	uint32_t node = topology_find_node(topology, name);
 
 	if (node == TOPOLOGY_NONE)
-		schema_fail(element->document, key_node(element, key),
+		schema_fail(element->document, element_key(element, key),
 			    "%s %s: there is no such host; the first is %s", key, name,
 			    topology->host_count == 0 ? "missing too"
 						      : topology->nodes[topology->hosts[0]].name);
 	else if (!topology->nodes[node].host)
-		schema_fail(element->document, key_node(element, key),
+		schema_fail(element->document, element_key(element, key),
 			    "%s %s is a switch: only hosts send and receive", key, name);
 	else
 		return topology->nodes[node].index;
 	return TOPOLOGY_NONE;
+}
+
+/* Add the hosts of one name or pattern. @return how many there are then; unchanged: none of it */
+static uint32_t take_hosts(const struct element *element, const char *pattern, bool *taken,
+			   uint32_t *hosts, uint32_t count)
+{
+	const struct topology *topology = element->scenario->topology;
+
+	for (uint32_t i = 0; i < topology->host_count; i++) {
+		if (taken[i] || fnmatch(pattern, topology->nodes[topology->hosts[i]].name, 0) != 0)
+			continue;
+		taken[i] = true;
+		hosts[count++] = i;
+	}
+	return count;
+}
+
+uint32_t *element_hosts(const struct element *element, const char *key, uint32_t but,
+			uint32_t *count)
+{
+	const struct topology *topology = element->scenario->topology;
+	const struct scenario_traffic *traffic = element->traffic;
+	uint32_t *hosts = allocate((topology->host_count + 1) * sizeof(*hosts));
+	bool *taken = allocate(topology->host_count * sizeof(*taken));
+	uint32_t found = 0, wrong = 0;
+
+	if (but != TOPOLOGY_NONE)
+		taken[but] = true;
+	if (traffic->host_count == 0)
+		found = take_hosts(element, "*", taken, hosts, 0);
+	for (uint32_t i = 0; i < traffic->host_count; i++) {
+		uint32_t before = found;
+
+		found = take_hosts(element, traffic->hosts[i], taken, hosts, found);
+		if (found != before)
+			continue;
+		schema_fail(element->document, schema_element(element_key(element, key), i),
+			    "%s %s: there is no such host, or it is taken already", key,
+			    traffic->hosts[i]);
+		wrong++;
+	}
+	free(taken);
+	*count = found;
+	if (wrong == 0)
+		return hosts;
+	free(hosts);
+	return NULL;
 }
 
 static const struct config_class *class_of_dscp(const struct config *config, uint8_t dscp)
@@ -153,18 +209,20 @@ static int element_class(struct element *element)
 		return 0;
 	}
 	if (!traffic->class_given)
-		class = class_by_default(config);
+		class = traffic->kind == SCENARIO_CHECKPOINT
+				? &config->classes[config->default_class]
+				: class_by_default(config);
 	for (uint32_t i = 0; i < config->class_count && class == NULL; i++)
 		if (strcmp(config->classes[i].name, traffic->class) == 0)
 			class = &config->classes[i];
 	if (class == NULL) {
-		schema_fail(element->document, key_node(element, "class"),
+		schema_fail(element->document, element_key(element, "class"),
 			    "class %s: there is no such class; the first is %s", traffic->class,
 			    config->classes[0].name);
 		return -EINVAL;
 	}
 	if (class->dscp == 0) {
-		schema_fail(element->document, key_node(element, "class"),
+		schema_fail(element->document, element_key(element, "class"),
 			    "class %s has no DSCP that packets could carry", class->name);
 		return -EINVAL;
 	}
@@ -182,16 +240,16 @@ static int element_payload(struct element *element)
 		element->payload_bytes = mtu;
 	if (element->payload_bytes <= mtu)
 		return 0;
-	schema_fail(element->document, key_node(element, "payload"),
+	schema_fail(element->document, element_key(element, "payload"),
 		    "payload %" PRIu32 " bytes is more than hosts.mtu, %" PRIu32 " bytes",
 		    element->payload_bytes, mtu);
 	return -EINVAL;
 }
 
 /* Faster than the host's own link; an incast's or permutation's hosts may differ. */
-static void check_rate(const struct element *element, uint32_t source)
+void element_check_rate(const struct element *element, uint32_t source)
 {
-	uint64_t line_bps = host_rate_bps(element->scenario->topology, source);
+	uint64_t line_bps = element_line_bps(element, source);
 	char rate[32], line[32];
 
 	if (element->traffic->rate_bps <= line_bps)
@@ -199,7 +257,7 @@ static void check_rate(const struct element *element, uint32_t source)
 	schema_format_number(SCHEMA_RATE, element->traffic->rate_bps, rate, sizeof(rate));
 	schema_format_number(SCHEMA_RATE, line_bps, line, sizeof(line));
 	schema_fail(
-		element->document, key_node(element, "rate"),
+		element->document, element_key(element, "rate"),
 		"rate %s is more than the link of host %s carries, %s", rate,
 		element->scenario->topology->nodes[element->scenario->topology->hosts[source]].name,
 		line);
@@ -209,18 +267,18 @@ static void check_rate(const struct element *element, uint32_t source)
 
 static void resolve_flow(struct element *element)
 {
-	uint32_t from = find_host(element, "from", element->traffic->from);
-	uint32_t to = find_host(element, "to", element->traffic->to);
+	uint32_t from = element_find_host(element, "from", element->traffic->from);
+	uint32_t to = element_find_host(element, "to", element->traffic->to);
 
 	if (from == TOPOLOGY_NONE || to == TOPOLOGY_NONE)
 		return;
 	if (from == to) {
-		schema_fail(element->document, key_node(element, "to"),
+		schema_fail(element->document, element_key(element, "to"),
 			    "from and to are both %s: a flow crosses the fabric",
 			    element->traffic->to);
 		return;
 	}
-	check_rate(element, from);
+	element_check_rate(element, from);
 	element_flow(element, from, to, 0);
 }
 
@@ -229,7 +287,7 @@ static void resolve_incast(struct element *element)
 	struct scenario *scenario = element->scenario;
 	uint32_t hosts = scenario->topology->host_count;
 	uint32_t senders = element->traffic->senders;
-	uint32_t to = find_host(element, "to", element->traffic->to);
+	uint32_t to = element_find_host(element, "to", element->traffic->to);
 	struct random random = random_of(scenario->seed, RANDOM_PATTERN, element->index);
 	uint32_t *candidates;
 	uint32_t count = 0;
@@ -237,7 +295,7 @@ static void resolve_incast(struct element *element)
 	if (to == TOPOLOGY_NONE)
 		return;
 	if (senders > hosts - 1) {
-		schema_fail(element->document, key_node(element, "senders"),
+		schema_fail(element->document, element_key(element, "senders"),
 			    "senders %u: only %u other hosts are there", senders, hosts - 1);
 		return;
 	}
@@ -251,7 +309,7 @@ static void resolve_incast(struct element *element)
 		uint32_t source = candidates[pick];
 
 		candidates[pick] = candidates[i];
-		check_rate(element, source);
+		element_check_rate(element, source);
 		element_flow(element, source, to, i + 1);
 	}
 	free(candidates);
@@ -277,10 +335,25 @@ static void resolve_permutation(struct element *element)
 	if (hosts < 2)
 		schema_fail(element->document, element->node, "a permutation needs two hosts");
 	for (uint32_t i = 0; i < hosts && hosts >= 2; i++) {
-		check_rate(element, i);
+		element_check_rate(element, i);
 		element_flow(element, i, to[i], i + 1);
 	}
 	free(to);
+}
+
+static void resolve(struct element *element)
+{
+	static void (*const resolvers[SCENARIO_TRAFFIC_KINDS])(struct element *) = {
+		[SCENARIO_FLOW] = resolve_flow,
+		[SCENARIO_INCAST] = resolve_incast,
+		[SCENARIO_PERMUTATION] = resolve_permutation,
+		[SCENARIO_POISSON] = element_resolve_poisson,
+		[SCENARIO_CHECKPOINT] = element_resolve_checkpoint,
+		[SCENARIO_ON_OFF] = element_resolve_on_off,
+		[SCENARIO_NS3_FLOWS] = element_resolve_ns3,
+	};
+
+	resolvers[element->traffic->kind](element);
 }
 
 int scenario_build_flows(struct scenario *scenario, struct schema_document *document)
@@ -295,7 +368,8 @@ int scenario_build_flows(struct scenario *scenario, struct schema_document *docu
 		struct element element = {
 			.scenario = scenario,
 			.document = document,
-			.node = schema_at(document, "traffic[%u].%s", i, kind_names[traffic->kind]),
+			.node = schema_at(document, "traffic[%u].%s", i,
+					  scenario_traffic_key(traffic->kind)),
 			.traffic = traffic,
 			.index = i,
 		};
@@ -303,12 +377,7 @@ int scenario_build_flows(struct scenario *scenario, struct schema_document *docu
 
 		if (element_payload(&element) != 0 || result != 0)
 			continue;
-		if (traffic->kind == SCENARIO_FLOW)
-			resolve_flow(&element);
-		else if (traffic->kind == SCENARIO_INCAST)
-			resolve_incast(&element);
-		else
-			resolve_permutation(&element);
+		resolve(&element);
 		if (scenario->flow_count > FLOW_COUNT_MAX) {
 			schema_fail(document, element.node, "more than %u flows", FLOW_COUNT_MAX);
 			break;
