@@ -85,6 +85,9 @@ static int read_line(struct size_reader *reader)
 	if (strcmp(words->word, "workload") == 0)
 		return skip_line(reader);
 	if (text_decimal(words->word, 0, SCENARIO_BYTES_MAX, &bytes, &end) != 0 || *end != '\0') {
+		if (isdigit((unsigned char)words->word[0]))
+			return text_words_fail(words, "size \"%.40s\" is not a number in range",
+					       words->word);
 		taken = take_name(reader);
 		if (taken <= 0)
 			return taken == 0 ? skip_line(reader) : taken;
