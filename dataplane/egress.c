@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dataplane/egress.h"
 
+#include "dataplane/dwrr.h"
 #include "dataplane/internal.h"
-
-/* Rounds of round robin in which nobody came out of debt before we compute how many it takes. */
-#define DWRR_VISITS_MAX 16
 
 /* One run over a port's queues. */
 struct run {
@@ -294,56 +292,6 @@ static __rte_noinline bool staging_send(struct worker *worker, uint16_t port, ui
 	return true;
 }
 
-/* All queues of `ready` are in debt: give them at once the rounds until the first is out of it. */
-static __rte_noinline void dwrr_skip_rounds(const struct leaf *leaf, uint16_t port, uint32_t ready)
-{
-	uint32_t rounds = UINT32_MAX;
-
-	for (uint32_t rest = ready; rest != 0; rest &= rest - 1) {
-		const struct egress_queue *queue =
-			leaf_queue(leaf, port, (uint32_t)__builtin_ctz(rest));
-		uint32_t debt = (uint32_t)-queue->deficit_bytes;
-
-		if (debt / queue->quantum_bytes < rounds)
-			rounds = debt / queue->quantum_bytes;
-	}
-	for (uint32_t rest = ready; rest != 0; rest &= rest - 1) {
-		struct egress_queue *queue = leaf_queue(leaf, port, (uint32_t)__builtin_ctz(rest));
-
-		queue->deficit_bytes += (int32_t)(rounds * queue->quantum_bytes);
-	}
-}
-
-/* The queue whose turn it is, among the ready ones without strict priority (not empty). */
-static inline uint32_t dwrr_pick(const struct worker *worker, struct egress_port *egress,
-				 uint16_t port, uint32_t ready)
-{
-	uint32_t current = egress->current;
-	struct egress_queue *queue = &worker->queue_row[current][port];
-
-	if (queue->deficit_bytes > 0) {
-		if ((ready >> current & 1) != 0)
-			return current;
-		queue->deficit_bytes = 0; /* couldn't send: banks nothing */
-	}
-	for (uint32_t visits = 0;; visits++) {
-		/* Next ready one in the circle of eight, itself last. */
-		uint32_t turned = (ready | ready << PRIORITY_COUNT) >> (current + 1);
-
-		current = (current + 1 + (uint32_t)__builtin_ctz(turned)) % PRIORITY_COUNT;
-		queue = &worker->queue_row[current][port];
-		queue->deficit_bytes += (int32_t)queue->quantum_bytes;
-		if (queue->deficit_bytes > 0)
-			break;
-		if (unlikely(visits == DWRR_VISITS_MAX)) {
-			dwrr_skip_rounds(worker->leaf, port, ready);
-			visits = 0;
-		}
-	}
-	egress->current = (uint8_t)current;
-	return current;
-}
-
 static __rte_noinline void shapers_release(struct egress_port *egress, uint64_t limit_ps)
 {
 	for (uint32_t rest = egress->held; rest != 0; rest &= rest - 1) {
@@ -380,14 +328,20 @@ static bool shaper_take(struct egress_port *egress, uint32_t priority, uint32_t 
 	return true;
 }
 
+/*
+ * How a queue is served: by priority, by turns with others, or by turns of its own, when no round ends and
+ * none has to be counted before the packets are known.
+ */
+enum service { SERVE_STRICT, SERVE_SHARED, SERVE_ALONE };
+
 /* Take frames of one queue, up to its budget, the burst and the wire's room; at least one. */
-static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, bool strict,
-		       struct run *run)
+static void serve_some(struct worker *worker, uint16_t port, uint32_t priority,
+		       enum service service, struct run *run)
 {
 	struct egress_port *egress = &worker->leaf->egress[port];
 	struct egress_queue *queue = leaf_queue(worker->leaf, port, priority);
 	struct queue_reader reader = queue_read(queue);
-	int32_t deficit = strict ? INT32_MAX : queue->deficit_bytes;
+	int32_t budget = service == SERVE_SHARED ? queue->deficit_bytes : INT32_MAX;
 	uint32_t bytes = 0, depth = queue_depth_bytes(queue), count = 0, marks = 0;
 	struct rte_mbuf **packet = run->packet + run->count;
 	const uint32_t count_max = BURST_COUNT_MAX - run->count;
@@ -406,11 +360,11 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, 
 		free_ps += wire_rate_time_ps(&rate, length + overhead_bytes);
 		bytes += length;
 		marks += depth - bytes > mark_bytes; /* the first ones: it shrinks */
-		deficit -= (int32_t)length;
+		budget -= (int32_t)length;
 		if (unlikely(shaped))
 			held = shaper_take(egress, priority, length + overhead_bytes, run->now_ps,
 					   limit_ps);
-	} while (reader.left != 0 && deficit > 0 && count != count_max &&
+	} while (reader.left != 0 && budget > 0 && count != count_max &&
 		 !time_after(free_ps, limit_ps) && !held);
 	run->free_ps = free_ps;
 	run->rate.carry = rate.carry;
@@ -422,8 +376,13 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, 
 	discharge(worker, priority, packet, count);
 	if (reader.left == 0)
 		egress->active &= (uint8_t) ~(1u << priority);
-	if (!strict)
+	if (service != SERVE_STRICT) {
+		int32_t deficit = queue->deficit_bytes - (int32_t)bytes;
+
+		if (service == SERVE_ALONE)
+			deficit = dwrr_catch_up(queue, deficit, packet_length(packet[count - 1]));
 		queue->deficit_bytes = reader.left == 0 && deficit > 0 ? 0 : deficit;
+	}
 	count_queue(worker, port, priority, count, bytes);
 	run->count += count;
 	run->bytes += bytes;
@@ -432,7 +391,7 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority, 
 /* The same; a short queue goes at once, without a look at its packets. Hot. */
 static inline __attribute__((always_inline)) void serve(struct worker *worker,
 							struct egress_port *egress, uint16_t port,
-							uint32_t priority, bool strict,
+							uint32_t priority, enum service service,
 							struct run *run)
 {
 	struct egress_queue *queue = &worker->queue_row[priority][port];
@@ -443,23 +402,28 @@ static inline __attribute__((always_inline)) void serve(struct worker *worker,
 
 	if (unlikely((egress->shaped >> priority & 1) != 0 || bytes > queue->mark_bytes ||
 		     packets > BURST_COUNT_MAX - run->count)) {
-		serve_some(worker, port, priority, strict, run);
+		serve_some(worker, port, priority, service, run);
 		return;
 	}
 	free_ps = run->free_ps + wire_rate_time_ps(&rate, bytes + packets * egress->overhead_bytes);
 	/* A last packet always goes, whatever it leaves of budget and wire. */
 	if (packets != 1 && (time_after(free_ps, run->limit_ps) ||
-			     (!strict && (int32_t)bytes > queue->deficit_bytes))) {
-		serve_some(worker, port, priority, strict, run);
+			     (service == SERVE_SHARED && (int32_t)bytes > queue->deficit_bytes))) {
+		serve_some(worker, port, priority, service, run);
 		return;
 	}
 	queue_read_all(queue, worker->queue_pool, run->packet + run->count);
 	discharge(worker, priority, run->packet + run->count, packets);
 	egress->active &= (uint8_t) ~(1u << priority);
-	if (!strict)
-		queue->deficit_bytes = (int32_t)bytes > queue->deficit_bytes
-					       ? queue->deficit_bytes - (int32_t)bytes
-					       : 0;
+	if (service != SERVE_STRICT) {
+		int32_t deficit = queue->deficit_bytes - (int32_t)bytes;
+
+		if (service == SERVE_ALONE && deficit < 0)
+			deficit =
+				dwrr_catch_up(queue, deficit,
+					      packet_length(run->packet[run->count + packets - 1]));
+		queue->deficit_bytes = deficit < 0 ? deficit : 0;
+	}
 	count_queue(worker, port, priority, packets, bytes);
 	run->free_ps = free_ps;
 	run->rate.carry = rate.carry;
@@ -546,11 +510,11 @@ bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t 
 		if (ready == 0)
 			break;
 		if (strict != 0)
-			serve(worker, egress, port, 31u - (uint32_t)__builtin_clz(strict), true,
-			      &run);
+			serve(worker, egress, port, 31u - (uint32_t)__builtin_clz(strict),
+			      SERVE_STRICT, &run);
 		else
-			serve(worker, egress, port, dwrr_pick(worker, egress, port, ready), false,
-			      &run);
+			serve(worker, egress, port, dwrr_pick(worker, egress, port, ready),
+			      (ready & (ready - 1)) == 0 ? SERVE_ALONE : SERVE_SHARED, &run);
 	}
 	if (run.count != 0) {
 		uint32_t taken;

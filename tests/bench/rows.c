@@ -56,15 +56,15 @@ static const char config_l3[] =
 	"  - {to: 10.28.0.0/16, " ALL_UPLINKS "  - {to: 10.29.0.0/16, " ALL_UPLINKS
 	"  - {to: 10.30.0.0/16, " ALL_UPLINKS "  - {to: 10.31.0.0/16, " ALL_UPLINKS;
 
-/* Two lossless classes, of which one marks all that leaves while anything waits. */
-static const char config_classes[] =
-	"classes:\n"
-	"  - {priority: 3, name: roce, dscp: [26], lossless: true, weight: 60,\n"
-	"     ecn: {kmin: 1, kmax: 2, pmax: 100%}}\n"
-	"  - {priority: 4, name: other, dscp: [28], lossless: true, weight: 20}\n"
-	"  - {priority: 6, name: cnp, dscp: [48], strict: true}\n"
-	"  - {priority: 7, name: control, dscp: [56], strict: true}\n"
-	"  - {priority: 0, name: best-effort, weight: 20}\n";
+/* Two lossless classes; where it counts, one marks all that leaves while anything waits. */
+#define MARK_ALL ", ecn: {kmin: 1, kmax: 2, pmax: 100%}"
+#define CONFIG_CLASSES(ecn)                                                              \
+	"classes:\n"                                                                     \
+	"  - {priority: 3, name: roce, dscp: [26], lossless: true, weight: 60" ecn "}\n" \
+	"  - {priority: 4, name: other, dscp: [28], lossless: true, weight: 20}\n"       \
+	"  - {priority: 6, name: cnp, dscp: [48], strict: true}\n"                       \
+	"  - {priority: 7, name: control, dscp: [56], strict: true}\n"                   \
+	"  - {priority: 0, name: best-effort, weight: 20}\n"
 
 static const char config_l2[] =
 	"leaf: {router_mac: '02:00:00:00:10:01', memory: 1GiB}\n"
@@ -273,15 +273,17 @@ static int pipeline_create(struct row *row, const char *text, struct rte_mempool
 static int congested_create(struct row rows[ROW_COUNT], struct rte_mempool *pool,
 			    uint32_t frames_max)
 {
-	char text[sizeof(config_l3) + sizeof(config_classes)];
+	char marking[sizeof(config_l3) + sizeof(CONFIG_CLASSES(MARK_ALL))];
+	char paused[sizeof(config_l3) + sizeof(CONFIG_CLASSES(""))];
 	int rc;
 
-	(void)snprintf(text, sizeof(text), "%s%s", config_l3, config_classes);
-	rc = pipeline_create(&rows[ROW_L3_MARKING], text, pool);
+	(void)snprintf(marking, sizeof(marking), "%s%s", config_l3, CONFIG_CLASSES(MARK_ALL));
+	(void)snprintf(paused, sizeof(paused), "%s%s", config_l3, CONFIG_CLASSES(""));
+	rc = pipeline_create(&rows[ROW_L3_MARKING], marking, pool);
 	if (rc == 0)
 		rc = marking_create(&rows[ROW_L3_MARKING], frames_max);
 	if (rc == 0)
-		rc = pipeline_create(&rows[ROW_L3_PAUSED], text, pool);
+		rc = pipeline_create(&rows[ROW_L3_PAUSED], paused, pool);
 	if (rc == 0)
 		rc = paused_create(&rows[ROW_L3_PAUSED]);
 	return rc;
