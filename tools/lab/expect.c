@@ -258,6 +258,11 @@ bool expect_is_late(const struct expect *expect)
 {
 	const char *unit = unit_part(expect->key);
 
+	/* Of a collective: when its last repetition is over, or that repetition. */
+	if (strncmp(expect->key, "collective.", 11) == 0 ||
+	    strncmp(expect->key, "collectives[", 12) == 0)
+		return ends_with(unit, "_ns") || ends_with(unit, "_gbps") ||
+		       ends_with(unit, "slowdown") || ends_with(unit, "slowdown_mean");
 	return strncmp(expect->key, "flows[", 6) == 0 &&
 	       (strcmp(unit, ".fct_ns") == 0 || strcmp(unit, ".slowdown") == 0);
 }

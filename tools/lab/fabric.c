@@ -242,6 +242,14 @@ static int build(struct fabric *fabric, const struct fabric_options *options)
 	return result;
 }
 
+/* A collective releases what its flows may send. */
+static uint64_t released_bytes(const struct scenario_flow *flow)
+{
+	if (flow->collective != 0)
+		return 0;
+	return flow->bytes != 0 ? flow->bytes : UINT64_MAX;
+}
+
 static void create_flows(struct fabric *fabric)
 {
 	const struct scenario *scenario = fabric->scenario;
@@ -256,7 +264,7 @@ static void create_flows(struct fabric *fabric)
 			.source = &fabric->hosts[from->source],
 			.destination = &fabric->hosts[from->destination],
 			.bytes = from->bytes,
-			.released_bytes = from->bytes != 0 ? from->bytes : UINT64_MAX,
+			.released_bytes = released_bytes(from),
 			.rate_bps = from->rate_bps,
 			.start_ps = start_ps + from->start_ps,
 			.stop_ps = start_ps + from->stop_ps,
@@ -298,6 +306,7 @@ struct fabric *fabric_create(const struct scenario *scenario, struct rte_mempool
 		return NULL;
 	}
 	create_flows(fabric);
+	collectives_init(&fabric->collectives, fabric);
 	return fabric;
 }
 
@@ -308,6 +317,7 @@ void fabric_free(struct fabric *fabric)
 	if (fabric == NULL)
 		return;
 	topology = fabric->scenario->topology;
+	collectives_fini(&fabric->collectives);
 	for (uint32_t i = 0; i < topology->switch_count; i++)
 		switch_free(fabric->switches[i]);
 	for (uint32_t i = 0; i < 2 * topology->link_count; i++)

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/lab/collective.h"
 #include "tools/lab/engine.h"
 #include "tools/lab/host.h"
 #include "tools/lab/link.h"
@@ -42,6 +43,7 @@ struct fabric {
 	bool *link_down;       /* [topology->link_count] */
 	struct config classes; /* in force: what the scenario says, or the last reload */
 	struct traffic traffic;
+	struct collectives collectives;
 };
 
 struct fabric_options {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/lab/allocate.h"
+#include "tools/lab/collective_report.h"
 
 #define BAR_CELLS    40
 #define FLOWS_SHOWN  20
@@ -140,6 +141,7 @@ void report_print(json_t *result, FILE *out)
 		integer(result, "seed"),
 		time_text(integer(result, "duration_ns"), duration, sizeof(duration)));
 	print_flows(result, out);
+	collective_report_print(result, out);
 	print_queues(result, out);
 	print_drops(result, out);
 	fprintf(out, "latency: p50 %s, p99 %s, max %s\n",

@@ -119,6 +119,9 @@ static void flows_result(const struct simulation *simulation, json_t *result)
 		const struct flow *flow = &traffic->flows[i];
 		struct flow_figures figures;
 
+		/* What a collective's flows were worth stands with the collective. */
+		if (simulation->scenario->flows[i].collective != 0)
+			continue;
 		flow_figures(simulation, flow, &figures);
 		json_array_append_new(flows, flow_result(simulation, flow, &figures));
 		if (!flow->finished || figures.ideal_ps == 0)
@@ -363,6 +366,7 @@ json_t *simulation_result(const struct simulation *simulation)
 			    histogram_percentile(&fabric->traffic.latency, percentiles[i].ppm));
 	json_object_set_new(result, "latency_ns", latency);
 	flows_result(simulation, result);
+	collectives_result(&fabric->collectives, result);
 	for (uint32_t i = 0; i < 2 * scenario->topology->link_count; i++)
 		json_array_append_new(links, link_result(simulation, i));
 	json_object_set_new(result, "links", links);

@@ -134,6 +134,9 @@ void scenario_free(struct scenario *scenario)
 		free(scenario->expect_places[i].name);
 	free(scenario->expect_places);
 	free(scenario->flows);
+	for (uint32_t i = 0; i < scenario->collective_count; i++)
+		free(scenario->collectives[i].ranks);
+	free(scenario->collectives);
 	free(scenario->path);
 	free(scenario);
 }

@@ -18,6 +18,7 @@
 #include "config/config.h"
 #include "config/schema.h"
 #include "tools/lab/cc/cc.h"
+#include "tools/lab/collective_schedule.h"
 #include "tools/lab/scenario_fabric.h"
 #include "tools/lab/scenario_traffic.h"
 #include "tools/lab/topology.h"
@@ -57,6 +58,18 @@ struct scenario_flow {
 	uint8_t priority; /* of its class */
 	uint16_t source_port;
 	uint32_t psn;
+	uint32_t collective; /* 1..: it belongs to that one, which releases its bytes; 0: to none */
+};
+
+/* A collective, resolved. Its flows are first_flow + rank * slots + slot. */
+struct scenario_collective {
+	char name[CONFIG_NAME_BYTES];
+	struct collective_shape shape;
+	uint32_t *ranks; /* [shape.ranks]: hosts */
+	uint32_t first_flow;
+	uint32_t window; /* steps that a rank may be ahead of what it has received */
+	uint32_t repeat;
+	uint64_t start_ps, compute_ps;
 };
 
 struct scenario {
@@ -79,6 +92,8 @@ struct scenario {
 	struct topology *topology;
 	struct scenario_flow *flows;
 	uint32_t flow_count, flow_size;
+	struct scenario_collective *collectives;
+	uint32_t collective_count;
 
 	char *path;
 	struct scenario_place *expect_places; /* where they were written */

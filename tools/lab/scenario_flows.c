@@ -351,6 +351,8 @@ static void resolve(struct element *element)
 		[SCENARIO_CHECKPOINT] = element_resolve_checkpoint,
 		[SCENARIO_ON_OFF] = element_resolve_on_off,
 		[SCENARIO_NS3_FLOWS] = element_resolve_ns3,
+		[SCENARIO_ALLREDUCE] = element_resolve_collective,
+		[SCENARIO_ALLTOALL] = element_resolve_collective,
 	};
 
 	resolvers[element->traffic->kind](element);

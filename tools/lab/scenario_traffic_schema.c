@@ -303,6 +303,70 @@ static const struct schema_table ns3_flows_table = {
 	.help = "The flows of a file of the ns-3 simulators for RDMA.",
 };
 
+/* --- collectives --- */
+
+#define COLLECTIVE_ROWS                                                                            \
+	NAME_ROW("the kind; with its place in the list when that is taken",                        \
+		 "Name in the results, as in `collective.allreduce.slowdown`."),                   \
+		HOSTS_ROWS("ranks", "Who takes part, in this order: `all`, or a list of names or " \
+				    "patterns such as `leaf1.*`."),                                \
+		{"repeat",                                                                         \
+		 SCHEMA_UINT,                                                                      \
+		 SCHEMA_FIELD(struct scenario_traffic, repeat),                                    \
+		 .unit = "times",                                                                  \
+		 .min = 1,                                                                         \
+		 .max = REPEAT_MAX,                                                                \
+		 .fallback = "1",                                                                  \
+		 .help = "How often; each begins when every rank has finished the one before."},   \
+		{"compute",                                                                        \
+		 SCHEMA_TIME,                                                                      \
+		 SCHEMA_FIELD(struct scenario_traffic, compute_ps),                                \
+		 .max = SCENARIO_DURATION_PS_MAX,                                                  \
+		 .fallback = "0",                                                                  \
+		 .help = "From the end of one to the beginning of the next."},                     \
+		RATE_ROW, START_ROW, CLASS_ROWS(LOSSLESS_DEFAULT)
+
+static const struct schema_word algorithm_words[] = {
+	{"ring", SCENARIO_RING,
+	 "2 (N - 1) steps of bytes / N to the next rank: reduce-scatter, then all-gather"},
+	{"halving-doubling", SCENARIO_HALVING_DOUBLING,
+	 "2 log2 N steps with partners at half, a quarter ... of the ranks; a power of two of them"},
+	{0},
+};
+
+static const struct schema_row allreduce_rows[] = {
+	{"algorithm", SCHEMA_ENUM, SCHEMA_FIELD(struct scenario_traffic, algorithm),
+	 .words = algorithm_words, .fallback = "ring", .help = "Who sends what to whom."},
+	BYTES_ROW(.flags = SCHEMA_REQUIRED, .help = "Size of the vector that each rank has."),
+	COLLECTIVE_ROWS,
+	{0},
+};
+
+static const struct schema_table allreduce_table = {
+	"an allreduce",
+	allreduce_rows,
+	.help = "Every rank has a vector and gets the sum of all. A rank begins a step when it has "
+		"received all of the one before.",
+	.check = check_traffic,
+};
+
+static const struct schema_row alltoall_rows[] = {
+	BYTES_ROW(.flags = SCHEMA_REQUIRED,
+		  .help = "Size of the vector that each rank has: a share of it goes to each rank."),
+	{"concurrent", SCHEMA_UINT, SCHEMA_FIELD(struct scenario_traffic, concurrent),
+	 .unit = "steps", .min = 1, .max = CONCURRENT_MAX, .fallback = "4",
+	 .help = "A rank begins step k + this when it has received all steps up to k."},
+	COLLECTIVE_ROWS,
+	{0},
+};
+
+static const struct schema_table alltoall_table = {
+	"an alltoall",
+	alltoall_rows,
+	.help = "Every rank has something for each other. In step k of N - 1 rank r sends to rank r + k.",
+	.check = check_traffic,
+};
+
 /* --- all --- */
 
 #define KIND_ROW(key_, table_, kind_, help_)                                         \
@@ -316,6 +380,9 @@ static const struct schema_row traffic_rows[] = {
 	KIND_ROW("incast", incast_table, SCENARIO_INCAST, "From many hosts to one."),
 	KIND_ROW("permutation", permutation_table, SCENARIO_PERMUTATION,
 		 "Everybody to somebody else."),
+	KIND_ROW("allreduce", allreduce_table, SCENARIO_ALLREDUCE, "A collective: sums."),
+	KIND_ROW("alltoall", alltoall_table, SCENARIO_ALLTOALL,
+		 "A collective: everybody to everybody."),
 	KIND_ROW("poisson", poisson_table, SCENARIO_POISSON,
 		 "Random flows at a load, sizes as measured."),
 	KIND_ROW("checkpoint", checkpoint_table, SCENARIO_CHECKPOINT,
