@@ -341,7 +341,7 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority,
 	struct egress_port *egress = &worker->leaf->egress[port];
 	struct egress_queue *queue = leaf_queue(worker->leaf, port, priority);
 	struct queue_reader reader = queue_read(queue);
-	int32_t budget = service == SERVE_SHARED ? queue->deficit_bytes : INT32_MAX;
+	const int32_t budget = service == SERVE_SHARED ? queue->deficit_bytes : INT32_MAX;
 	uint32_t bytes = 0, depth = queue_depth_bytes(queue), count = 0, marks = 0;
 	struct rte_mbuf **packet = run->packet + run->count;
 	const uint32_t count_max = BURST_COUNT_MAX - run->count;
@@ -350,7 +350,6 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority,
 	const uint64_t limit_ps = run->limit_ps;
 	struct wire_rate rate = run->rate;
 	uint64_t free_ps = run->free_ps;
-	bool held = false;
 
 	do {
 		struct rte_mbuf *next = queue_read_next(&reader, worker->queue_pool);
@@ -360,12 +359,11 @@ static void serve_some(struct worker *worker, uint16_t port, uint32_t priority,
 		free_ps += wire_rate_time_ps(&rate, length + overhead_bytes);
 		bytes += length;
 		marks += depth - bytes > mark_bytes; /* the first ones: it shrinks */
-		budget -= (int32_t)length;
-		if (unlikely(shaped))
-			held = shaper_take(egress, priority, length + overhead_bytes, run->now_ps,
-					   limit_ps);
-	} while (reader.left != 0 && budget > 0 && count != count_max &&
-		 !time_after(free_ps, limit_ps) && !held);
+		if (unlikely(shaped) &&
+		    shaper_take(egress, priority, length + overhead_bytes, run->now_ps, limit_ps))
+			break;
+	} while (reader.left != 0 && (int32_t)bytes < budget && count != count_max &&
+		 !time_after(free_ps, limit_ps));
 	run->free_ps = free_ps;
 	run->rate.carry = rate.carry;
 	if (marks != 0)
