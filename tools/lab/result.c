@@ -370,6 +370,7 @@ json_t *simulation_result(const struct simulation *simulation)
 	for (uint32_t i = 0; i < 2 * scenario->topology->link_count; i++)
 		json_array_append_new(links, link_result(simulation, i));
 	json_object_set_new(result, "links", links);
+	second_half_result(&simulation->second_half, result);
 	fabric_conservation(fabric, &sum);
 	set_integer(conservation, "injected", sum.injected);
 	set_integer(conservation, "copied", sum.copied);

@@ -114,6 +114,7 @@ struct simulation *simulation_create(const struct scenario *scenario, struct rte
 	engine_add(simulation->fabric->engine, &sampler->node, &sampler_ops);
 	if (sampler->samples != 0)
 		engine_wake(simulation->fabric->engine, &sampler->node, sampler_due_ps(sampler, 0));
+	second_half_init(&simulation->second_half, simulation->fabric);
 	return simulation;
 }
 
@@ -122,6 +123,7 @@ void simulation_free(struct simulation *simulation)
 	if (simulation == NULL)
 		return;
 	free(simulation->sampler.depth_bytes);
+	second_half_fini(&simulation->second_half);
 	fabric_free(simulation->fabric);
 	free(simulation);
 }

@@ -14,6 +14,7 @@
 
 #include "tools/lab/fabric.h"
 #include "tools/lab/scenario.h"
+#include "tools/lab/second_half.h"
 
 /*
  * Mean queue depths come from samples, one at a random time in each of as many equal parts of the
@@ -38,6 +39,7 @@ struct simulation {
 	const struct scenario *scenario;
 	struct fabric *fabric;
 	struct sampler sampler;
+	struct second_half second_half;
 	uint64_t wall_ns; /* of simulation_run() */
 	uint64_t cpu_ns;
 };
