@@ -9,7 +9,7 @@
 
 #include "dataplane/units.h"
 #include "tools/lab/cc/cc.h"
-#include "tools/lab/notification.h"
+#include "tools/lab/host/notification.h"
 #include "tools/lab/random.h"
 
 #define GBPS UINT64_C(1000000000)
@@ -19,7 +19,7 @@
 /* All runs pass the clock's wrap. */
 #define START (UINT64_MAX - 100 * US)
 
-static const struct cc_limits limits_100g = {100 * GBPS, 100 * GBPS};
+static const struct cc_limits limits_100g = {100 * GBPS, 100 * GBPS, 4096};
 
 static struct cc_params params_of(enum dcqcn_preset preset)
 {
@@ -70,7 +70,7 @@ Test(dcqcn, sends_at_full_rate_until_the_first_cnp)
 Test(dcqcn, without_control_the_rate_is_the_flows_and_nobody_listens)
 {
 	struct cc_params params = {.kind = CC_NONE};
-	struct cc_limits limits = {100 * GBPS, 7 * GBPS};
+	struct cc_limits limits = {100 * GBPS, 7 * GBPS, 4096};
 	struct cc *cc = cc_create(&params, &limits);
 
 	cr_expect_eq(cc->rate_bps, 7 * GBPS);
@@ -290,7 +290,7 @@ Test(dcqcn, never_below_the_least_rate_nor_above_the_flows_own)
 {
 	for (uint32_t preset = 0; preset < DCQCN_PRESETS; preset++) {
 		struct cc_params params = params_of((enum dcqcn_preset)preset);
-		struct cc_limits limits = {100 * GBPS, 40 * GBPS};
+		struct cc_limits limits = {100 * GBPS, 40 * GBPS, 4096};
 		struct cc *cc = cc_create(&params, &limits);
 		uint64_t t;
 

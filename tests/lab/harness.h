@@ -27,7 +27,10 @@ uint64_t harness_number(const char *name, uint64_t otherwise);
 /* Every packet must be back. */
 void harness_check_pool(void);
 
-/* The scenario of this text; the test fails with its errors when it has some. */
+/*
+ * The scenario of this text; the test fails with its errors when it has some. Receivers acknowledge nothing
+ * unless it has hosts.ack_every.
+ */
 struct scenario *harness_scenario(const char *text);
 
 /* Load, run to the end, check conservation. For harness_finish(). */

@@ -51,6 +51,12 @@ uint64_t fabric_packets(const struct scenario *scenario)
 		priorities |= 1u << flow->priority;
 	}
 	/* Each may be answered by a CNP. */
+	/* Each may be acknowledged, and sent again while the one before is under way. */
+	if (scenario->hosts.transport.ack_every != 0) {
+		sent *= 4;
+		if (scenario->hosts.transport.ack_dscp_given)
+			priorities |= 1u << scenario->hosts.transport.ack_priority;
+	}
 	if (scenario->hosts.cc.kind != CC_NONE) {
 		sent *= 2;
 		priorities |= 1u << scenario->hosts.cnp_priority;
@@ -123,6 +129,7 @@ static void create_host(struct fabric *fabric, uint32_t index)
 		.prefix_length = TOPOLOGY_PREFIX_LENGTH,
 		.cnp_interval_ps = fabric->scenario->hosts.cc.dcqcn.cnp_interval_ps,
 		.cnp_priority = fabric->scenario->hosts.cnp_priority,
+		.cnp_tos = (uint8_t)(fabric->scenario->hosts.cnp_dscp << 2),
 	};
 	struct config_ip ip = topology_ip(topology, node);
 
@@ -269,6 +276,7 @@ static void create_flows(struct fabric *fabric)
 			.start_ps = start_ps + from->start_ps,
 			.stop_ps = start_ps + from->stop_ps,
 			.stops = from->stops,
+	fabric->traffic.transport = scenario->hosts.transport;
 			.payload_bytes = from->payload_bytes,
 			.overhead_bytes = scenario->topology->overhead_bytes,
 			.tos = (uint8_t)(from->dscp << 2 | TOS_ECT0),
@@ -278,8 +286,7 @@ static void create_flows(struct fabric *fabric)
 		};
 
 		flow_init(&fabric->traffic.flows[i], i, &params);
-		flow_control(&fabric->traffic.flows[i], &scenario->hosts.cc,
-			     (uint8_t)(scenario->hosts.cnp_dscp << 2));
+		flow_control(&fabric->traffic.flows[i], &scenario->hosts.cc);
 		host_start(params.source, &fabric->traffic.flows[i]);
 	}
 }
@@ -289,6 +296,7 @@ struct fabric *fabric_create(const struct scenario *scenario, struct rte_mempool
 {
 	const struct topology *topology = scenario->topology;
 	struct fabric *fabric = allocate(sizeof(*fabric));
+			.transport = &fabric->traffic.transport,
 	int result;
 
 	fabric->scenario = scenario;

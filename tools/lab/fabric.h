@@ -19,7 +19,7 @@
 
 #include "tools/lab/collective.h"
 #include "tools/lab/engine.h"
-#include "tools/lab/host.h"
+#include "tools/lab/host/host.h"
 #include "tools/lab/link.h"
 #include "tools/lab/scenario.h"
 #include "tools/lab/switch_node.h"

@@ -5,9 +5,25 @@
 #include <string.h>
 
 #include "tools/lab/allocate.h"
-#include "tools/lab/host.h"
-#include "tools/lab/notification.h"
+#include "tools/lab/host/host.h"
+#include "tools/lab/host/notification.h"
 #include "tools/lab/topology.h"
+
+/* A connection has the same queue pair number at both ends here. */
+static void reply_init(struct flow *flow)
+{
+	const struct transport_params *transport = flow->params.transport;
+	struct frame_path path;
+
+	host_path(flow->params.destination, flow->params.source, &path);
+	memcpy(flow->reply_mac, path.destination_mac, sizeof(flow->reply_mac));
+	flow->ack_tos = flow->params.tos;
+	flow->ack_priority = flow->params.priority;
+	if (transport->ack_dscp_given) {
+		flow->ack_tos = (uint8_t)(transport->ack_dscp << 2 | (flow->params.tos & 3));
+		flow->ack_priority = transport->ack_priority;
+	}
+}
 
 void flow_init(struct flow *flow, uint32_t id, const struct flow_params *params)
 {
@@ -24,18 +40,21 @@ void flow_init(struct flow *flow, uint32_t id, const struct flow_params *params)
 	host_path(params->source, params->destination, &path);
 	frame_template_init(&flow->template, &path);
 	flow->due_ps = params->start_ps;
+	flow->send_ps = params->start_ps;
 	flow->released_bytes = params->released_bytes;
 	flow->watch_bytes = UINT64_MAX;
 	flow->pace = wire_rate_of(params->rate_bps);
-	flow->psn = params->psn;
+	flow->next.psn = params->psn;
+	flow->acked = flow->next;
+	flow->psn_top = params->psn;
 	flow->psn_expected = params->psn;
 	flow->latency_min_ps = UINT64_MAX;
+	reply_init(flow);
+	flow_window(flow);
 }
 
-static struct notification *create_notification(const struct flow *flow, uint8_t cnp_tos)
+struct notification *flow_notification(struct flow *flow, uint8_t cnp_tos)
 {
-	struct notification *notification = allocate(sizeof(*notification));
-	/* A connection has the same queue pair number at both ends here. */
 	struct frame_path path = {
 		.family = 4,
 		.tos = cnp_tos,
@@ -44,30 +63,47 @@ static struct notification *create_notification(const struct flow *flow, uint8_t
 		.becn = true,
 	};
 
-	host_path(flow->params.destination, flow->params.source, &path);
-	notification_init(notification, &path);
-	return notification;
+	if (flow->notification == NULL) {
+		flow->notification = allocate(sizeof(*flow->notification));
+		host_path(flow->params.destination, flow->params.source, &path);
+		notification_init(flow->notification, &path);
+	}
+	return flow->notification;
 }
 
-void flow_control(struct flow *flow, const struct cc_params *cc, uint8_t cnp_tos)
+void flow_window(struct flow *flow)
+{
+	uint64_t window_bytes = flow->params.transport->window_bytes;
+
+	if (window_bytes == 0)
+		window_bytes = UINT64_MAX;
+	if (flow->cc != NULL && flow->cc->window_bytes < window_bytes)
+		window_bytes = flow->cc->window_bytes;
+	flow->window_bytes = window_bytes;
+}
+
+void flow_control(struct flow *flow, const struct cc_params *cc)
 {
 	struct cc_limits limits = {
 		.link_bps = flow->params.source->tx->rate.rate_bps,
 		.most_bps = flow->params.rate_bps,
+		.payload_bytes = flow->params.payload_bytes,
 	};
 
 	flow->cc = cc_create(cc, &limits);
-	flow->reacts = flow->cc->ops->cnp != NULL;
-	flow->send_ps = flow->due_ps;
+	flow->reacts = flow->cc->ops->sent != NULL;
 	flow->pace = wire_rate_of(flow->cc->rate_bps);
-	if (flow->reacts)
-		flow->notification = create_notification(flow, cnp_tos);
+	flow_window(flow);
 }
 
 void flow_fini(struct flow *flow)
 {
 	cc_free(flow->cc);
 	free(flow->notification);
+	if (flow->ends != NULL)
+		free(flow->ends->end_bytes);
+	free(flow->ends);
+	flow->ends = NULL;
 	flow->cc = NULL;
 	flow->notification = NULL;
 }
@@ -115,14 +151,15 @@ void flow_train(const struct flow *flow, struct topology_train *train)
 	uint32_t payload = flow->params.payload_bytes, overhead = flow->params.overhead_bytes;
 	uint64_t messages = (flow->params.bytes + FLOW_MESSAGE_BYTES - 1) / FLOW_MESSAGE_BYTES;
 	uint32_t message = (uint32_t)(flow->params.bytes - (messages - 1) * FLOW_MESSAGE_BYTES);
+	/* Only writes say where to. */
+	uint32_t first = flow->params.transport->sends ? 0 : FRAME_RETH_BYTES;
 	uint32_t last = message % payload != 0 ? message % payload : payload;
 	bool only = message <= payload;
 
 	train->count = flow_packets(flow->params.bytes, payload);
 	train->frame_bytes = frame_length(&flow->template, FRAME_WRITE_MIDDLE, payload) + overhead;
-	train->last_bytes =
-		frame_length(&flow->template, only ? FRAME_WRITE_ONLY : FRAME_WRITE_LAST, last) +
-		overhead;
+	train->last_bytes = frame_length(&flow->template, FRAME_WRITE_LAST, last) +
+			    (only ? first : 0) + overhead;
 	/* The first packet of each message is longer. */
-	train->extra_bytes = (only ? messages - 1 : messages) * FRAME_RETH_BYTES;
+	train->extra_bytes = (only ? messages - 1 : messages) * first;
 }

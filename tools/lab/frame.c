@@ -18,6 +18,9 @@
 /* In the word of the queue pair. */
 #define FRAME_BECN (UINT32_C(1) << 30)
 
+/* In the word of the PSN. */
+#define FRAME_ACK_REQUEST (UINT32_C(1) << 31)
+
 /* IPv4 and BTH without a tag, and what was rounded up to copy them fast. */
 #define FRAME_USUAL_BYTES 64
 
@@ -108,8 +111,7 @@ void frame_template_init(struct frame_template *template, const struct frame_pat
 	store16(at + 2, 0xFFFF); /* default partition */
 	store32(at + 4, (path->becn ? FRAME_BECN : 0) | path->queue_pair);
 	store32(at + FRAME_BTH_BYTES + 8, 1); /* RETH: remote key */
-	assert(template->bth_offset + FRAME_BTH_BYTES + FRAME_RETH_BYTES + STAMP_BYTES <=
-	       FRAME_REAL_BYTES_MAX);
+	assert(template->bth_offset + FRAME_BTH_BYTES + FRAME_RETH_BYTES <= FRAME_HEADER_BYTES_MAX);
 }
 
 static inline uint32_t header_bytes(const struct frame_template *template, uint32_t opcode)
@@ -156,7 +158,7 @@ void frame_build(const struct frame_template *template, struct rte_mbuf *packet,
 	memcpy(at, template->bytes, FRAME_USUAL_BYTES);
 	if (unlikely(header > FRAME_USUAL_BYTES))
 		memcpy(at + FRAME_USUAL_BYTES, template->bytes + FRAME_USUAL_BYTES,
-		       FRAME_REAL_BYTES_MAX - FRAME_USUAL_BYTES);
+		       FRAME_HEADER_BYTES_MAX - FRAME_USUAL_BYTES);
 	if (what->payload_bytes >= STAMP_BYTES) {
 		uint64_t stamp = htole64(what->stamp_ps);
 
@@ -172,9 +174,46 @@ void frame_build(const struct frame_template *template, struct rte_mbuf *packet,
 	at += template->bth_offset;
 	at[0] = (uint8_t)what->opcode;
 	at[1] = (uint8_t)(padding << 4); /* pad count */
-	store32(at + 8, what->psn & FRAME_PSN_MASK);
+	store32(at + 8, (what->psn & FRAME_PSN_MASK) | (what->ack_request ? FRAME_ACK_REQUEST : 0));
 	if (unlikely(opcode_has_reth(what->opcode)))
 		store32(at + FRAME_BTH_BYTES + 12, what->message_bytes);
+}
+
+void frame_build_reply(const struct frame_reply *reply, struct rte_mbuf *packet)
+{
+	const uint32_t real = FRAME_REPLY_BYTES - FRAME_ICRC_BYTES;
+	uint32_t sum = 0;
+	uint8_t *at;
+
+	packet->data_off = RTE_PKTMBUF_HEADROOM;
+	packet->ol_flags = 0;
+	packet->data_len = (uint16_t)real;
+	packet->pkt_len = real;
+	packet_virtual_bytes_set(packet, FRAME_ICRC_BYTES);
+	at = packet_data(packet);
+	memcpy(at, reply->destination_mac, 6);
+	memcpy(at + 6, reply->source_mac, 6);
+	store16(at + 12, RTE_ETHER_TYPE_IPV4);
+	at += 14;
+	store32(at, (uint32_t)RTE_IPV4_VHL_DEF << 24 | (uint32_t)reply->tos << 16 |
+			    (FRAME_REPLY_BYTES - 14));
+	store32(at + 4, RTE_IPV4_HDR_DF_FLAG);
+	store32(at + 8, UINT32_C(64) << 24 | IPPROTO_UDP << 16); /* time to live */
+	memcpy(at + 12, reply->source_ip, 4);
+	memcpy(at + 16, reply->destination_ip, 4);
+	for (uint32_t i = 0; i < sizeof(struct rte_ipv4_hdr); i += 2)
+		sum += load16(at + i);
+	sum = (sum & 0xFFFF) + (sum >> 16);
+	store16(at + 10, ~(sum + (sum >> 16)));
+	at += sizeof(struct rte_ipv4_hdr);
+	store32(at, (uint32_t)reply->source_port << 16 | FRAME_UDP_PORT);
+	store32(at + 4, (FRAME_REPLY_BYTES - 34) << 16); /* the checksum stays 0 */
+	at += sizeof(struct rte_udp_hdr);
+	store32(at, (uint32_t)FRAME_ACK << 24 | 0xFFFF); /* default partition */
+	store32(at + 4, (reply->becn ? FRAME_BECN : 0) | reply->queue_pair);
+	store32(at + 8, reply->psn & FRAME_PSN_MASK);
+	store32(at + FRAME_BTH_BYTES,
+		(uint32_t)reply->syndrome << 24 | (reply->msn & FRAME_PSN_MASK));
 }
 
 /* Offset of the UDP header and end of the IP packet; false: not ours to read. */
@@ -221,10 +260,20 @@ static inline bool read_transport(const uint8_t *data, uint32_t real, uint32_t l
 
 	view->opcode = data[at];
 	view->queue_pair = load32(data + at + 4) & 0xFFFFFF;
+	view->becn = (load32(data + at + 4) & FRAME_BECN) != 0;
 	view->psn = load32(data + at + 8) & FRAME_PSN_MASK;
+	view->ack_request = (load32(data + at + 8) & FRAME_ACK_REQUEST) != 0;
+	view->syndrome = 0;
 	at += FRAME_BTH_BYTES;
-	if (unlikely(opcode_has_reth(view->opcode)))
+	if (view->opcode == FRAME_ACK) {
+		if (real < at + FRAME_AETH_BYTES)
+			return false;
+		view->syndrome = data[at];
+		view->msn = load32(data + at) & FRAME_PSN_MASK;
+		at += FRAME_AETH_BYTES;
+	} else if (unlikely(opcode_has_reth(view->opcode))) {
 		at += FRAME_RETH_BYTES;
+	}
 	if (length < at + FRAME_ICRC_BYTES + padding)
 		return false;
 	view->payload_bytes = length - at - FRAME_ICRC_BYTES - padding;

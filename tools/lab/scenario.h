@@ -18,6 +18,7 @@
 #include "config/config.h"
 #include "config/schema.h"
 #include "tools/lab/cc/cc.h"
+#include "tools/lab/host/transport.h"
 #include "tools/lab/collective_schedule.h"
 #include "tools/lab/scenario_fabric.h"
 #include "tools/lab/scenario_traffic.h"
@@ -36,8 +37,17 @@ struct scenario_hosts {
 	struct cc_params cc;
 	struct scenario_dcqcn dcqcn;
 	uint8_t cnp_dscp;
+	struct scenario_dctcp {
+		struct schema_ratio g;
+	} dctcp;
 	uint8_t cnp_priority; /* of its class */
 };
+	struct transport_params transport;
+	uint64_t receive_buffer_bytes; /* 0: hosts need none */
+	uint64_t receive_headroom_bytes;
+	uint64_t drain_rate_bps;
+	bool receive_headroom_given;
+	uint8_t dscp_priority[64]; /* of the classes */
 
 /* Where something was written: a file, or an option of the command line with mark 0. */
 struct scenario_place {

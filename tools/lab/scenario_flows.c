@@ -360,11 +360,15 @@ static void resolve(struct element *element)
 
 int scenario_build_flows(struct scenario *scenario, struct schema_document *document)
 {
+	struct scenario_hosts *hosts = &scenario->hosts;
 	struct config_errors *errors = schema_errors(document);
 	uint32_t before = errors->count + errors->dropped;
 
-	scenario->hosts.cnp_priority =
-		class_of_dscp(&scenario->leaf.config, scenario->hosts.cnp_dscp)->priority;
+	for (uint8_t dscp = 0; dscp < 64; dscp++)
+		hosts->dscp_priority[dscp] =
+			class_of_dscp(&scenario->leaf.config, dscp)->priority;
+	hosts->cnp_priority = hosts->dscp_priority[hosts->cnp_dscp];
+	hosts->transport.ack_priority = hosts->dscp_priority[hosts->transport.ack_dscp];
 	for (uint32_t i = 0; i < scenario->traffic_count; i++) {
 		const struct scenario_traffic *traffic = &scenario->traffic[i];
 		struct element element = {

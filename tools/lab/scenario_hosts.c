@@ -84,8 +84,38 @@ static const struct schema_table dcqcn_table = {
 	.check = check_dcqcn,
 };
 
+static const struct schema_row dctcp_rows[] = {
+	{"g", SCHEMA_RATIO, SCHEMA_FIELD(struct scenario_dctcp, g), .min = 1, .max = 1000000,
+	 .fallback = "1/16", .help = "Gain of alpha: what one window of packets weighs."},
+	{0},
+};
+
+static const struct schema_table dctcp_table = {
+	"dctcp",
+	dctcp_rows,
+	.help = "Parameters of `cc: dctcp`.",
+};
+
 #define CC_WORD_(upper, lower, help) {#lower, CC_##upper, help},
 static const struct schema_word cc_words[] = {CC_ALGORITHMS(CC_WORD_){0}};
+
+static const struct schema_word operation_words[] = {
+	{"write", 0, "RDMA WRITE"},
+	{"send", 1, "SEND"},
+	{0},
+};
+
+static const struct schema_word cnp_words[] = {
+	{"packet", 0, "by packets of their own, at most one per flow in dcqcn.cnp_interval"},
+	{"ack", 1, "by a bit in the acknowledgement of what was marked, as some simulators do"},
+	{0},
+};
+
+static const struct schema_word pause_words[] = {
+	{"timed", 0, "until their time is over: IEEE 802.1Qbb"},
+	{"latched", 1, "until they are lifted, as in some simulators"},
+	{0},
+};
 
 static const struct schema_row hosts_rows[] = {
 	{"mtu", SCHEMA_SIZE, SCHEMA_FIELD(struct scenario_hosts, mtu_bytes), .min = 64,
@@ -97,10 +127,76 @@ static const struct schema_row hosts_rows[] = {
 	 .help = "Parameters of `cc: dcqcn`."},
 	{"cnp_dscp", SCHEMA_UINT, SCHEMA_FIELD(struct scenario_hosts, cnp_dscp), .max = 63,
 	 .fallback = "48", .help = "DSCP of congestion notification packets."},
+	{"dctcp", SCHEMA_MAP, SCHEMA_FIELD(struct scenario_hosts, dctcp), .table = &dctcp_table,
+	 .help = "Parameters of `cc: dctcp`."},
+	{"operation", SCHEMA_ENUM, SCHEMA_FIELD(struct scenario_hosts, transport.sends),
+	 .words = operation_words, .fallback = "write", .help = "What messages are."},
+	{"ack_every", SCHEMA_UINT, SCHEMA_FIELD(struct scenario_hosts, transport.ack_every),
+	 .unit = "packets", .max = 65536, .fallback = "4",
+	 .help = "Packets of a message for one acknowledgement; its last one has one in any case. 0: "
+		 "nothing is acknowledged, and what is lost is missing."},
+	{"ack_timeout", SCHEMA_TIME, SCHEMA_FIELD(struct scenario_hosts, transport.timeout_ps),
+	 .max = 60 * PS_PER_S, .fallback = "16777216ns",
+	 .help = "Without progress for this time, and at most twice as long, a flow begins again with "
+		 "its first packet that wasn't acknowledged; 0: never. NICs know 4.096 us * 2^n; the "
+		 "default is n = 12."},
+	{"ack_dscp", SCHEMA_UINT, SCHEMA_FIELD(struct scenario_hosts, transport.ack_dscp),
+	 SCHEMA_GIVEN(struct scenario_hosts, transport.ack_dscp_given), .max = 63,
+	 .fallback_help = "the data's", .help = "DSCP of acknowledgements."},
+	{"window", SCHEMA_SIZE, SCHEMA_FIELD(struct scenario_hosts, transport.window_bytes),
+	 .max = UINT64_C(1) << 40, .fallback = "0",
+	 .help = "Bytes of a flow that may be outstanding; 0: any number."},
+	{"cnp", SCHEMA_ENUM, SCHEMA_FIELD(struct scenario_hosts, transport.cnp_on_ack),
+	 .words = cnp_words, .fallback = "packet",
+	 .help = "How receivers tell of marks. `cc: dctcp` always hears of them by acknowledgements."},
+	{"pauses", SCHEMA_ENUM, SCHEMA_FIELD(struct scenario_hosts, transport.pauses_latch),
+	 .words = pause_words, .fallback = "timed", .help = "How long hosts obey pauses."},
+	{"receive_buffer", SCHEMA_SIZE, SCHEMA_FIELD(struct scenario_hosts, receive_buffer_bytes),
+	 .max = UINT64_C(1) << 34, .fallback = "0",
+	 .help = "Bytes of frames of each priority that wait in a host to be taken at drain_rate; the "
+		 "leaf is paused before it overflows. 0: hosts take everything at once."},
+	{"receive_headroom", SCHEMA_SIZE,
+	 SCHEMA_FIELD(struct scenario_hosts, receive_headroom_bytes),
+	 SCHEMA_GIVEN(struct scenario_hosts, receive_headroom_given), .max = UINT64_C(1) << 34,
+	 .fallback_help = "what can be under way",
+	 .help = "Of that, what is left for frames that come though the leaf was paused."},
+	{"drain_rate", SCHEMA_RATE, SCHEMA_FIELD(struct scenario_hosts, drain_rate_bps),
+	 .min = RATE_BPS_MIN, .max = RATE_BPS_MAX, .fallback_help = "the link's",
+	 .help = "Rate at which hosts take frames from their receive buffer, headers included."},
 	{0},
 };
 
-const struct schema_table scenario_hosts_table = {"hosts", hosts_rows, .help = "All hosts."};
+static void check_hosts(struct schema_document *document, struct schema_node *node, void *out)
+{
+	const struct scenario_hosts *hosts = out;
+	const struct transport_params *transport = &hosts->transport;
+	bool hears = hosts->cc.kind == CC_DCTCP || transport->cnp_on_ack;
+
+	if (transport->ack_every == 0 && hears)
+		schema_fail(document, schema_child(node, "ack_every"),
+			    "ack_every 0 leaves no acknowledgements: %s needs them",
+			    transport->cnp_on_ack ? "cnp: ack" : "cc: dctcp");
+	if (transport->ack_every == 0 && transport->window_bytes != 0)
+		schema_fail(document, schema_child(node, "window"),
+			    "window %" PRIu64 " bytes never opens again with ack_every 0",
+			    transport->window_bytes);
+	if (hosts->drain_rate_bps != 0 && hosts->receive_buffer_bytes == 0)
+		schema_fail(document, schema_child(node, "drain_rate"),
+			    "drain_rate says how fast a receive_buffer is emptied: give that too");
+	if (hosts->receive_headroom_given &&
+	    hosts->receive_headroom_bytes >= hosts->receive_buffer_bytes)
+		schema_fail(document, schema_child(node, "receive_headroom"),
+			    "receive_headroom %" PRIu64
+			    " bytes leaves nothing of the receive_buffer, %" PRIu64 " bytes",
+			    hosts->receive_headroom_bytes, hosts->receive_buffer_bytes);
+}
+
+const struct schema_table scenario_hosts_table = {
+	"hosts",
+	hosts_rows,
+	.help = "All hosts.",
+	.check = check_hosts,
+};
 
 static uint32_t ratio_q30(const struct schema_ratio *ratio)
 {
@@ -149,4 +245,7 @@ static void complete_dcqcn(struct scenario_dcqcn *dcqcn, struct dcqcn_params *pa
 void scenario_complete_hosts(struct scenario_hosts *hosts)
 {
 	complete_dcqcn(&hosts->dcqcn, &hosts->cc.dcqcn);
+	hosts->cc.dctcp.gain_q30 = ratio_q30(&hosts->dctcp.g);
+	if (hosts->cc.kind == CC_DCTCP)
+		hosts->transport.cnp_on_ack = true;
 }

@@ -11,6 +11,8 @@ struct cc *cc_create(const struct cc_params *params, const struct cc_limits *lim
 	struct cc *cc = algorithms[params->kind]->create(params, limits);
 
 	cc->ops = algorithms[params->kind];
+	if (cc->window_bytes == 0)
+		cc->window_bytes = UINT64_MAX;
 	return cc;
 }
 

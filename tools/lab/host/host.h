@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * host - an end of the fabric: sends its flows, takes what arrives.
+ * host - an end of the fabric: sends its flows, takes what arrives, and answers.
  *
- * An ideal NIC on one link: it takes everything at line rate, and puts the packet on the wire that
- * has been due longest whenever the wire is free; ties go by the flow's id. It honours priority-based
- * flow control (802.1Qbb): from the time a pause has arrived, flows of its priorities begin no packet
- * until its quanta are over or another frame changes that.
+ * An ideal NIC on one link. Whenever the wire is free it sends, in this order: pauses, congestion notification
+ * packets, acknowledgements, and then the packet that has been due longest; ties go by the flow's id. Flows
+ * that want more than the link carries are all due, and take turns packet by packet, as they do in NICs: who
+ * sends goes to the end of the line. It honours priority-based flow control (802.1Qbb): from the time a pause
+ * has arrived, nothing of its priorities begins until its quanta are over or another frame changes that.
  *
- * Flows with congestion control (cc/cc.h) are paced by their controllers. What comes with a mark (CE) leads to
- * congestion notification packets (notification.h), which leave ahead of all flows; those that come are
- * told to the flow's controller.
+ * Flows are reliable connections (transport.h). Those with congestion control (cc/cc.h) are paced by their
+ * controllers. What comes with a mark (CE) leads to congestion notification packets (notification.h), or to
+ * acknowledgements that say so (cnp_on_ack); either is told to the flow's controller.
+ *
+ * Usually it takes everything at line rate. With a receive buffer it takes frames out of that at drain_bps,
+ * in order, and pauses each lossless priority whose share of the buffer fills (receive_buffer.h).
  *
  * It can be told to misbehave: to pause its leaf for a while (host_storm()), to say nothing
  * (host_silence()), and to have no link.
  *
  * Thread: the lab's.
  */
-#ifndef LAB_HOST_H
-#define LAB_HOST_H
+#ifndef LAB_HOST_HOST_H
+#define LAB_HOST_HOST_H
 
 #include <stdalign.h>
 #include <stdbool.h>
@@ -27,7 +31,9 @@
 #include "tools/lab/flow.h"
 #include "tools/lab/histogram.h"
 #include "tools/lab/link.h"
-#include "tools/lab/notification.h"
+#include "tools/lab/host/notification.h"
+#include "tools/lab/host/receive_buffer.h"
+#include "tools/lab/host/transport.h"
 
 struct rte_mbuf;
 struct rte_mempool;
@@ -40,6 +46,7 @@ struct rte_mempool;
  * that lie between two packets.
  */
 struct traffic {
+	struct transport_params transport;
 	struct flow *flows; /* [flow_count] */
 	uint32_t flow_count;
 	uint32_t flows_open; /* with an end that hasn't been reached */
@@ -66,7 +73,9 @@ struct host_params {
 	uint8_t ip[4];
 	uint8_t prefix_length; /* addresses that are reached without the gateway */
 	uint64_t cnp_interval_ps;
+	uint8_t cnp_tos;
 	uint8_t cnp_priority;
+	struct receive_buffer_params receive_buffer; /* bytes 0: it needs none */
 };
 
 /* Binary heap of the flows of one priority that have more to send, by (due_ps, id). */
@@ -82,18 +91,27 @@ struct host_storm {
 	uint64_t until_ps;
 };
 
+/* Flows whose packets have to be acknowledged, in order. */
+struct host_replies {
+	struct flow *first, *last;
+};
+
 struct host {
 	struct node node;
 	/* Hot. */
 	alignas(64) struct wire *tx;
 	struct wire *rx;
-	bool arrived;   /* something waits at rx */
-	bool odd;       /* it was told to misbehave */
-	uint8_t ready;  /* bit p: due[p] isn't empty */
-	uint8_t paused; /* bit p: the leaf has paused priority p */
-	bool notifies;  /* a mark has come: its notifier counts */
-	struct host_due due[PRIORITY_COUNT];
+	bool arrived;     /* something waits at rx */
+	bool odd;         /* it was told to misbehave */
+	uint8_t ready;    /* bit p: due[p] isn't empty */
+	uint8_t paused;   /* bit p: the leaf has paused priority p */
+	bool notifies;    /* a mark has come: its notifier counts */
+	uint8_t replying; /* bit p: replies[p] isn't empty */
 	struct traffic *traffic;
+	struct flow *timeout_first, *timeout_last; /* by when to look at them */
+	struct receive_buffer *buffer;             /* NULL: it needs none */
+	struct host_due due[PRIORITY_COUNT];
+	struct host_replies replies[PRIORITY_COUNT];
 	uint64_t sent_packets;
 	uint64_t received_packets;
 	uint64_t stray_packets; /* of those, not for a flow of ours */
@@ -101,6 +119,7 @@ struct host {
 	uint64_t pause_since_ps[PRIORITY_COUNT]; /* valid while paused */
 	uint64_t paused_ps[PRIORITY_COUNT];      /* sum of the pauses that are over */
 	uint64_t cnps_sent;
+	uint64_t acks_sent, naks_sent;
 	struct notifier notifier;
 	bool down;   /* no link: sends nothing */
 	bool silent; /* sends nothing, but takes what comes and obeys pauses */

@@ -14,8 +14,8 @@
  *
  * Thread: the lab's.
  */
-#ifndef LAB_NOTIFICATION_H
-#define LAB_NOTIFICATION_H
+#ifndef LAB_HOST_NOTIFICATION_H
+#define LAB_HOST_NOTIFICATION_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tools/lab/notification.h"
+#include "tools/lab/host/notification.h"
 
 #include <assert.h>
 #include <string.h>
