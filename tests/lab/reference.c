@@ -12,10 +12,10 @@
 
 #define RESERVED_BYTES   4096.0
 #define XON_OFFSET_BYTES 3072.0
-#define HEADROOM_BYTES   37500.0 /* 3 * 100G * 1 us */
-#define ALPHA_Q8         32u     /* 1/8 */
+#define HEADROOM_BYTES   37500.0 /* of 100G: 3 * 100G * 1 us */
 
-#define TEXT_MAX 65536
+#define LINKS_MAX 64
+#define TEXT_MAX  65536
 
 static uint64_t scaled(double bytes)
 {
@@ -23,48 +23,71 @@ static uint64_t scaled(double bytes)
 }
 
 /* Divide a switch's buffer as the reference does; nobody has looked at it yet. */
-static void divide(struct switch_node *node, uint32_t senders, uint64_t buffer_bytes)
+static void divide(struct switch_node *node, const struct reference_switch *how,
+		   uint64_t buffer_bytes)
 {
 	struct snapshot *snapshot = (struct snapshot *)(uintptr_t)node->snapshot;
 	struct buffer_table *buffer = &snapshot->buffer;
-	double shared_bytes =
-		(double)buffer_bytes - node->port_count * (RESERVED_BYTES + HEADROOM_BYTES);
+	double shared_bytes = (double)buffer_bytes - node->port_count * RESERVED_BYTES;
 
-	/* T' = alpha (S' - used - N R) is T + R. */
-	buffer->shared_bytes = scaled(shared_bytes + (senders + 256.0 / ALPHA_Q8) * RESERVED_BYTES);
-	buffer->guard_packets = 0;
-	buffer->class[REFERENCE_PRIORITY].alpha_q8 = ALPHA_Q8;
-	buffer->class[REFERENCE_PRIORITY].xon_offset_bytes = (uint32_t)scaled(XON_OFFSET_BYTES);
-	for (uint32_t port = 0; port < node->port_count; port++)
+	for (uint32_t port = 0; port < node->port_count; port++) {
+		double headroom_bytes = HEADROOM_BYTES * (double)snapshot->port[port].rate_bps /
+					(100e9 * REFERENCE_SCALE);
+
+		shared_bytes -= headroom_bytes;
 		*snapshot_pair(snapshot, port, REFERENCE_PRIORITY) =
-			(struct buffer_pair){.headroom_bytes = (uint32_t)scaled(HEADROOM_BYTES)};
+			(struct buffer_pair){.headroom_bytes = (uint32_t)scaled(headroom_bytes)};
+	}
+	/* T' = alpha (S' - used - N R) is T + R. */
+	buffer->shared_bytes =
+		scaled(shared_bytes + (how->senders + 256.0 / how->alpha_q8) * RESERVED_BYTES);
+	buffer->guard_packets = 0;
+	buffer->class[REFERENCE_PRIORITY].alpha_q8 = how->alpha_q8;
+	buffer->class[REFERENCE_PRIORITY].xon_offset_bytes = (uint32_t)scaled(XON_OFFSET_BYTES);
+}
+
+struct scenario *reference_scenario(const struct reference_network *network)
+{
+	static char text[TEXT_MAX];
+	int at = snprintf(text, sizeof(text),
+			  "fabric:\n  explicit:\n    framing_overhead: 0\n    nodes: [n0");
+
+	for (uint32_t i = 1; i < network->hosts + network->switch_count; i++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at, ", n%u", i);
+	at += snprintf(text + at, sizeof(text) - (size_t)at, "]\n    links:\n");
+	for (uint32_t i = 0; i < network->link_count; i++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at,
+			       "      - {ends: [n%u, n%u], speed: %.0fK, delay: 1us}\n",
+			       network->links[i].ends[0], network->links[i].ends[1],
+			       network->links[i].rate_gbps * 1e6 * REFERENCE_SCALE);
+	at += snprintf(text + at, sizeof(text) - (size_t)at, "%s", network->rest);
+	cr_assert_lt((size_t)at, sizeof(text));
+	return harness_scenario(text);
+}
+
+struct simulation *reference_simulation(struct scenario *scenario,
+					const struct reference_network *network)
+{
+	struct fabric_options options = {.start_ps = UINT64_MAX - PS_PER_US};
+	struct simulation *simulation = simulation_create(scenario, harness_pool(), &options);
+
+	cr_assert_not_null(simulation);
+	for (uint32_t i = 0; i < network->switch_count; i++)
+		divide(simulation->fabric->switches[i], &network->switches[i],
+		       network->buffer_bytes);
+	return simulation;
 }
 
 struct simulation *reference_star(uint32_t hosts, uint64_t buffer_bytes, const char *rest)
 {
-	static char text[TEXT_MAX];
-	struct fabric_options options = {.start_ps = UINT64_MAX - PS_PER_US};
-	struct scenario *scenario;
-	struct simulation *simulation;
-	int at;
+	const struct reference_switch how = {32, hosts - 1};
+	struct reference_link links[LINKS_MAX];
+	struct reference_network network = {links, hosts, &how, hosts, 1, buffer_bytes, rest};
 
-	at = snprintf(text, sizeof(text),
-		      "fabric:\n  explicit:\n    framing_overhead: 0\n"
-		      "    nodes: [s");
+	cr_assert_leq(hosts, LINKS_MAX);
 	for (uint32_t i = 0; i < hosts; i++)
-		at += snprintf(text + at, sizeof(text) - (size_t)at, ", h%u", i);
-	at += snprintf(text + at, sizeof(text) - (size_t)at, "]\n    links:\n");
-	for (uint32_t i = 0; i < hosts; i++)
-		at += snprintf(text + at, sizeof(text) - (size_t)at,
-			       "      - {ends: [h%u, s], speed: %.0fK, delay: 1us}\n", i,
-			       100e6 * REFERENCE_SCALE);
-	at += snprintf(text + at, sizeof(text) - (size_t)at, "%s", rest);
-	cr_assert_lt((size_t)at, sizeof(text));
-	scenario = harness_scenario(text);
-	simulation = simulation_create(scenario, harness_pool(), &options);
-	cr_assert_not_null(simulation);
-	divide(simulation->fabric->switches[0], hosts - 1, buffer_bytes);
-	return simulation;
+		links[i] = (struct reference_link){{(uint16_t)i, (uint16_t)hosts}, 100};
+	return reference_simulation(reference_scenario(&network), &network);
 }
 
 /* --- tables --- */

@@ -33,11 +33,43 @@
 #define REFERENCE_PAYLOAD_BYTES 990u
 #define REFERENCE_SCALE         (1050 / 1048.0)
 
-/**
- * One switch with so many hosts h0, h1 ..., links of 100G and 1 us; all but the last host send to it.
- * @param rest of the scenario
- */
+/* Nodes have the reference's numbers, and are called n0, n1 ...: hosts first, then switches. */
+struct reference_link {
+	uint16_t ends[2];
+	uint32_t rate_gbps;
+};
+
+/* How a switch divides its buffer. */
+struct reference_switch {
+	uint32_t alpha_q8; /* of the ports that matter: 32, at 400G 128 */
+	uint32_t senders;  /* ports on which data comes in */
+};
+
+struct reference_network {
+	const struct reference_link *links; /* of 1 us */
+	uint32_t link_count;
+	const struct reference_switch *switches;
+	uint32_t hosts, switch_count;
+	uint64_t buffer_bytes; /* of each switch */
+	const char *rest;      /* of the scenario */
+};
+
+struct scenario *reference_scenario(const struct reference_network *network);
+struct simulation *reference_simulation(struct scenario *scenario,
+					const struct reference_network *network);
+
+/** One switch, n`hosts`, with so many hosts; all but the last send to that. @param rest of the scenario */
 struct simulation *reference_star(uint32_t hosts, uint64_t buffer_bytes, const char *rest);
+
+/** Scenario text between duration and traffic: one lossless class, without marks; hosts without control. */
+#define REFERENCE_PFC_ONLY                                                        \
+	"leaf:\n"                                                                 \
+	"  memory: 128MiB\n"                                                      \
+	"  classes:\n"                                                            \
+	"    - {priority: 3, name: roce, dscp: [26], lossless: true, ecn: off}\n" \
+	"    - {priority: 0, name: rest}\n"                                       \
+	"  buffer: {allow_pfc_before_ecn: true}\n"                                \
+	"hosts: {cc: none, mtu: 1024}\n"
 
 /* --- tables --- */
 

@@ -30,20 +30,11 @@ static struct simulation *incast(uint32_t senders, uint64_t mib, uint32_t packet
 				 uint32_t stagger_ns)
 {
 	static char rest[16384];
-	int at = snprintf(rest, sizeof(rest),
-			  "duration: 100ms\n"
-			  "leaf:\n"
-			  "  memory: 128MiB\n"
-			  "  classes:\n"
-			  "    - {priority: 3, name: roce, dscp: [26], lossless: true, ecn: off}\n"
-			  "    - {priority: 0, name: rest}\n"
-			  "  buffer: {allow_pfc_before_ecn: true}\n"
-			  "hosts: {cc: none, mtu: 1024}\n"
-			  "traffic:\n");
+	int at = snprintf(rest, sizeof(rest), "duration: 100ms\n" REFERENCE_PFC_ONLY "traffic:\n");
 
 	for (uint32_t i = 0; i < senders; i++)
 		at += snprintf(rest + at, sizeof(rest) - (size_t)at,
-			       "  - flow: {name: f%u, from: h%u, to: h%u, bytes: %u, payload: %u, "
+			       "  - flow: {name: f%u, from: n%u, to: n%u, bytes: %u, payload: %u, "
 			       "start: %uns, class: roce}\n",
 			       i, i, senders, packets * REFERENCE_PAYLOAD_BYTES,
 			       REFERENCE_PAYLOAD_BYTES, i * stagger_ns);
