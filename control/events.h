@@ -29,6 +29,7 @@
 	X(HOLD_FULL, "hold_full", "no room for packets that wait for a neighbour")          \
 	X(NETLINK_RESYNC, "netlink_resync", "kernel messages were lost and tables re-read") \
 	X(FLOW_CONTROL, "flow_control", "who obeys pauses of a port, and why")              \
+	X(RX_QUEUES, "rx_queues", "which workers receive from a port, and why")             \
 	X(PAUSES_KEPT, "pauses_kept", "a device keeps its peer's pauses to itself")         \
 	X(PAUSE_STORM, "pause_storm", "a peer's pauses hold a queue without end")           \
 	X(PAUSE_STORM_END, "pause_storm_end", "a pause storm is over, and what it cost")    \

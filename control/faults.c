@@ -29,7 +29,8 @@ struct fault_device {
 /* Of a worker's stalls, when last told. */
 struct fault_stalled {
 	uint64_t stalls, stall_ps;
-	uint64_t told_ns; /* 0: never */
+	uint64_t told_ns;  /* 0: never */
+	uint64_t bound_ps; /* the last that there was; 0: none yet */
 };
 
 struct faults {
@@ -194,12 +195,16 @@ void faults_look_stalls(struct faults *faults, uint16_t worker, const struct fau
 			uint64_t now_ns)
 {
 	struct fault_stalled *told;
-	uint64_t stalls;
+	uint64_t stalls, bound_ps;
 	char times[40] = "";
 
 	assert(worker < WORKER_COUNT_MAX);
 	told = &faults->stalled[worker];
 	stalls = now->stalls - told->stalls;
+	/* What stalled until now was measured by what the look before has set. */
+	bound_ps = told->bound_ps != 0 ? told->bound_ps : now->limit_ps;
+	if (now->limit_ps != UINT64_MAX)
+		told->bound_ps = now->limit_ps;
 	if (stalls == 0 || (told->told_ns != 0 && now_ns - told->told_ns < FAULTS_TELL_NS))
 		return;
 	if (stalls > 1)
@@ -209,8 +214,10 @@ void faults_look_stalls(struct faults *faults, uint16_t worker, const struct fau
 		   "peers last %.4g ms, so lossless packets may have been lost: give it a core of "
 		   "its own",
 		   worker, times, (double)(now->stall_ps - told->stall_ps) / (double)PS_PER_MS,
-		   (double)now->limit_ps / (double)PS_PER_MS);
-	*told = (struct fault_stalled){now->stalls, now->stall_ps, now_ns};
+		   (double)bound_ps / (double)PS_PER_MS);
+	told->stalls = now->stalls;
+	told->stall_ps = now->stall_ps;
+	told->told_ns = now_ns;
 }
 
 void faults_look_device(struct faults *faults, uint16_t port, const char *port_name,

@@ -68,10 +68,13 @@ void faults_look_device(struct faults *faults, uint16_t port, const char *port_n
 struct fault_stalls {
 	uint64_t stalls;   /* of one worker (dataplane/lcore.h), monotonic */
 	uint64_t stall_ps; /* together */
-	uint64_t limit_ps; /* that they were longer than */
+	uint64_t limit_ps; /* from now on, what lasts longer is one; UINT64_MAX: nothing is */
 };
 
-/** Look at a worker's stalls. At most one event in FAULTS_TELL_NS, with all since the last. */
+/**
+ * Look at a worker's stalls. At most one event in FAULTS_TELL_NS, with all since the last, and the limit before
+ * this look's: the one that they were longer than.
+ */
 void faults_look_stalls(struct faults *faults, uint16_t worker, const struct fault_stalls *now,
 			uint64_t now_ns);
 

@@ -173,12 +173,12 @@ static void tell_queues(struct daemon *daemon, uint16_t index)
 	if (workers == 1)
 		return;
 	if (queues > 1)
-		events_add(daemon->events, EVENT_START, index,
+		events_add(daemon->events, EVENT_RX_QUEUES, index,
 			   "port %s: %u receive queues, one for each of %u of %u workers", name,
 			   queues, queues, workers);
 	else
 		events_add(
-			daemon->events, EVENT_START, index,
+			daemon->events, EVENT_RX_QUEUES, index,
 			"port %s: one receive queue, of one worker: its device doesn't spread by "
 			"RSS",
 			name);

@@ -217,7 +217,7 @@ def test_receive_queues():
         for name, device in devices.items()) + "vlans:")
     with Trio(start=False) as world:
         world.start_leaf(config)
-        told = "\n".join(world.leaf.events("start"))
+        told = "\n".join(world.leaf.events("rx_queues"))
         check("port p4: 2 receive queues, one for each of 2 of 2 workers" in told, f"p4: {told}")
         for port in ["p1", "p2", "p3", "p5", "p6"]:
             check(f"port {port}: one receive queue" in told, f"{port}: {told}")

@@ -244,9 +244,11 @@ Test(faults, a_device_whose_pauses_arrive_is_fine)
 		cr_assert_eq(look_device(990, 990 + i), 0, "a device that counts nothing");
 }
 
+static uint64_t stall_limit_ps = 2 * PS_PER_MS;
+
 static uint32_t look_stalls(uint64_t stalls, uint64_t stall_ps, uint64_t after_ns)
 {
-	const struct fault_stalls now = {stalls, stall_ps, 2 * PS_PER_MS};
+	const struct fault_stalls now = {stalls, stall_ps, stall_limit_ps};
 	uint32_t count;
 
 	now_ns += after_ns;
@@ -270,4 +272,19 @@ Test(faults, a_stall_is_told_with_its_length_and_more_of_them_together)
 	cr_expect_not_null(strstr(out[0].text, "stood still 8 times, together for 16 ms"), "%s",
 			   out[0].text);
 	cr_assert_eq(look_stalls(9, 21 * PS_PER_MS, FAULTS_TELL_NS), 0);
+}
+
+/* All links may go down, or another port come up, between a stall and the look that finds it. */
+Test(faults, a_stall_is_told_with_the_limit_that_it_was_longer_than)
+{
+	cr_assert_eq(look_stalls(0, 0, 0), 0);
+	stall_limit_ps = UINT64_MAX;
+	cr_assert_eq(look_stalls(1, 5 * PS_PER_MS, FAULTS_LOOK_NS), 1);
+	cr_expect_not_null(strstr(out[0].text, "last 2 ms"), "%s", out[0].text);
+	cr_assert_eq(look_stalls(1, 5 * PS_PER_MS, FAULTS_TELL_NS), 0);
+	stall_limit_ps = 3 * PS_PER_MS;
+	cr_assert_eq(look_stalls(1, 5 * PS_PER_MS, FAULTS_LOOK_NS), 0);
+	stall_limit_ps = 4 * PS_PER_MS;
+	cr_assert_eq(look_stalls(2, 10 * PS_PER_MS, FAULTS_LOOK_NS), 1);
+	cr_expect_not_null(strstr(out[0].text, "last 3 ms"), "%s", out[0].text);
 }

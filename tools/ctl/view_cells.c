@@ -161,42 +161,74 @@ void cell_ns_as_us(CELL_ARGUMENTS)
 		 (double)reply_number(source->reply, column->key, row) / 1000);
 }
 
-/* Buckets of a histogram: below 1, 2, 4 ... 1024 us, and later. */
-#define REACTIONS 12
+/*
+ * A histogram's columns, as the reply has them: xoff_1us, xoff_2us ... for what took less than that, in order, and
+ * xoff_later.
+ */
+#define REACTIONS_PREFIX "xoff_"
+#define REACTIONS_MAX    32
 
-static const char *const reaction_keys[REACTIONS] = {
-	"xoff_1us",  "xoff_2us",   "xoff_4us",   "xoff_8us",   "xoff_16us",   "xoff_32us",
-	"xoff_64us", "xoff_128us", "xoff_256us", "xoff_512us", "xoff_1024us", "xoff_later",
+struct reactions {
+	uint64_t count[REACTIONS_MAX], sum;
+	unsigned int bound_us[REACTIONS_MAX]; /* 0: none */
+	size_t buckets;
+};
+
+static void reactions_read(const struct reply *reply, size_t row, struct reactions *reactions)
+{
+	const size_t prefix = sizeof(REACTIONS_PREFIX) - 1;
+
+	*reactions = (struct reactions){0};
+	for (size_t i = 0; i < reply->columns && reactions->buckets < REACTIONS_MAX; i++) {
+		const char *name = reply->column[i].name;
+		size_t bucket = reactions->buckets;
+
+		if (strncmp(name, REACTIONS_PREFIX, prefix) != 0)
+			continue;
+		if (sscanf(name + prefix, "%uus", &reactions->bound_us[bucket]) != 1)
+			reactions->bound_us[bucket] = 0;
+		reactions->count[bucket] = reply_number(reply, name, row);
+		reactions->sum += reactions->count[bucket];
+		reactions->buckets++;
+	}
+}
+
+struct reaction_text {
+	char text[16];
 };
 
 /* The bucket up to which this part of them lies: its bound, or the last one's. */
-static const char *reaction_bound(const uint64_t count[REACTIONS], uint64_t rank)
+static struct reaction_text reaction_bound(const struct reactions *reactions, uint64_t rank)
 {
-	static const char *const bounds[REACTIONS] = {"<1",   "<2",   "<4",    "<8",
-						      "<16",  "<32",  "<64",   "<128",
-						      "<256", "<512", "<1024", ">1024"};
 	uint64_t seen = 0;
 	size_t bucket = 0;
+	struct reaction_text bound;
+	unsigned int below_us;
 
-	while (bucket < REACTIONS - 1 && (seen += count[bucket]) < rank)
+	while (bucket + 1 < reactions->buckets && (seen += reactions->count[bucket]) < rank)
 		bucket++;
-	return bounds[bucket];
+	below_us = reactions->bound_us[bucket];
+	snprintf(bound.text, sizeof(bound.text), "%c%u", below_us != 0 ? '<' : '>',
+		 below_us != 0 || bucket == 0 ? below_us : reactions->bound_us[bucket - 1]);
+	return bound;
 }
 
 /* How fast pauses were sent: bounds of a half, of 99 % and of all. */
 void cell_reactions(CELL_ARGUMENTS)
 {
-	uint64_t count[REACTIONS], sum = 0;
+	struct reactions reactions;
+	uint64_t sum;
 
 	(void)column;
-	for (size_t i = 0; i < REACTIONS; i++)
-		sum += count[i] = reply_number(source->reply, reaction_keys[i], row);
+	reactions_read(source->reply, row, &reactions);
+	sum = reactions.sum;
 	if (sum == 0)
 		snprintf(cell->text, sizeof(cell->text), "-");
 	else
 		snprintf(cell->text, sizeof(cell->text), "%s (50%%) %s (99%%) %s (all)",
-			 reaction_bound(count, (sum + 1) / 2),
-			 reaction_bound(count, sum - sum / 100), reaction_bound(count, sum));
+			 reaction_bound(&reactions, (sum + 1) / 2).text,
+			 reaction_bound(&reactions, sum - sum / 100).text,
+			 reaction_bound(&reactions, sum).text);
 }
 
 void cell_ns_as_ms(CELL_ARGUMENTS)
