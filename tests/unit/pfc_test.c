@@ -13,6 +13,9 @@
 #define RESERVED    3000u
 #define HEADROOM    100000u
 
+/* No test polls as often while it waits for one thing. */
+#define POLLS_MAX 100000u
+
 static struct leaf_fixture f;
 
 static void start(void)
@@ -195,6 +198,7 @@ static uint64_t pause_alone(uint32_t xon_offset_bytes)
 static void check_xon(uint32_t offset_bytes, uint64_t xon_bytes)
 {
 	uint64_t waiting;
+	uint32_t polls = 0;
 	struct frame frame;
 	struct pause pause;
 
@@ -205,8 +209,10 @@ static void check_xon(uint32_t offset_bytes, uint64_t xon_bytes)
 	do {
 		bool released;
 
-		while (f.due_ps == f.now_ps)
+		while (f.due_ps == f.now_ps) {
+			cr_assert_lt(polls++, POLLS_MAX, "offset %u: no end", offset_bytes);
 			fixture_poll(&f); /* what left in one poll is answered in the next */
+		}
 		while (fixture_take(&f, SINK, &frame))
 			waiting--;
 		released = pause_take(&f, SENDER, &pause);
@@ -247,7 +253,8 @@ LEAF_TEST(pfc, PFC_XON_HYST_nothing_changes_between_the_thresholds)
 	/* xoff above 33000, xon at 21500. */
 	waiting = pause_alone(20000);
 	pause_receive(&f, SINK, 3, 0);
-	while (waiting > 23) {
+	for (uint32_t polls = 0; waiting > 23; polls++) {
+		cr_assert_lt(polls, POLLS_MAX, "%" PRIu64 " frames wait", waiting);
 		while (fixture_take(&f, SINK, &frame))
 			waiting--;
 		f.now_ps = f.due_ps;
@@ -285,9 +292,10 @@ LEAF_TEST(pfc, PFC_XOFF_is_refreshed_at_half_of_its_time_and_not_more_often)
 	begin_ps = last_ps = f.now_ps;
 	end_ps = begin_ps + 20 * PS_PER_MS;
 	fixture_poll(&f);
-	while (!time_after(f.due_ps, end_ps)) {
+	for (uint32_t polls = 0; !time_after(f.due_ps, end_ps); polls++) {
 		struct pause pause;
 
+		cr_assert_lt(polls, POLLS_MAX, "no end");
 		f.now_ps = f.due_ps;
 		fixture_poll(&f);
 		while (pause_take(&f, SENDER, &pause)) {
@@ -313,7 +321,8 @@ LEAF_TEST(pfc, PFC_FRAME_says_all_that_changed_and_all_that_lasts)
 	expect_pause(&f, SENDER, 1u << 3 | 1u << 4, 0);
 	/* One is over, the other one lasts: one frame. */
 	pause_receive(&f, SINK, 4, 0);
-	while (counter_get(&counters(SENDER, 4)->tx_xon) == 0) {
+	for (uint32_t polls = 0; counter_get(&counters(SENDER, 4)->tx_xon) == 0; polls++) {
+		cr_assert_lt(polls, POLLS_MAX, "no xon");
 		f.now_ps = f.due_ps;
 		fixture_poll(&f);
 		if (counter_get(&counters(SENDER, 4)->tx_xon) == 0)
@@ -420,7 +429,8 @@ LEAF_TEST(pfc, CNT_PFC_NOTDATA_what_is_sent_and_received_counts_as_no_data)
 	cr_assert_eq(after.tx_packets, before.tx_packets);
 	cr_assert_eq(after.tx_bytes, before.tx_bytes);
 	pause_receive(&f, SINK, 3, 0);
-	while (counter_get(&counters(SENDER, 3)->tx_xon) == 0) {
+	for (uint32_t polls = 0; counter_get(&counters(SENDER, 3)->tx_xon) == 0; polls++) {
+		cr_assert_lt(polls, POLLS_MAX, "no xon");
 		f.now_ps = f.due_ps;
 		fixture_poll(&f);
 	}
