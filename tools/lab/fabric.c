@@ -50,13 +50,13 @@ uint64_t fabric_packets(const struct scenario *scenario)
 		sent += packets;
 		priorities |= 1u << flow->priority;
 	}
-	/* Each may be answered by a CNP. */
 	/* Each may be acknowledged, and sent again while the one before is under way. */
 	if (scenario->hosts.transport.ack_every != 0) {
 		sent *= 4;
 		if (scenario->hosts.transport.ack_dscp_given)
 			priorities |= 1u << scenario->hosts.transport.ack_priority;
 	}
+	/* Each may be answered by a CNP. */
 	if (scenario->hosts.cc.kind != CC_NONE) {
 		sent *= 2;
 		priorities |= 1u << scenario->hosts.cnp_priority;
@@ -128,11 +128,12 @@ static void create_host(struct fabric *fabric, uint32_t index)
 		.pool = fabric->pool,
 		.prefix_length = TOPOLOGY_PREFIX_LENGTH,
 		.cnp_interval_ps = fabric->scenario->hosts.cc.dcqcn.cnp_interval_ps,
-		.cnp_priority = fabric->scenario->hosts.cnp_priority,
 		.cnp_tos = (uint8_t)(fabric->scenario->hosts.cnp_dscp << 2),
+		.cnp_priority = fabric->scenario->hosts.cnp_priority,
 	};
 	struct config_ip ip = topology_ip(topology, node);
 
+	scenario_receive_buffer(fabric->scenario, index, &params.receive_buffer);
 	topology_mac(topology, node, params.mac);
 	topology_mac(topology, topology_gateway(topology, node), params.gateway_mac);
 	memcpy(params.ip, ip.bytes, sizeof(params.ip));
@@ -262,6 +263,7 @@ static void create_flows(struct fabric *fabric)
 	const struct scenario *scenario = fabric->scenario;
 	uint64_t start_ps = fabric->engine->start_ps;
 
+	fabric->traffic.transport = scenario->hosts.transport;
 	fabric->traffic.flow_count = scenario->flow_count;
 	fabric->traffic.flows = allocate(scenario->flow_count * sizeof(struct flow));
 	for (uint32_t i = 0; i < scenario->flow_count; i++) {
@@ -276,13 +278,13 @@ static void create_flows(struct fabric *fabric)
 			.start_ps = start_ps + from->start_ps,
 			.stop_ps = start_ps + from->stop_ps,
 			.stops = from->stops,
-	fabric->traffic.transport = scenario->hosts.transport;
 			.payload_bytes = from->payload_bytes,
 			.overhead_bytes = scenario->topology->overhead_bytes,
 			.tos = (uint8_t)(from->dscp << 2 | TOS_ECT0),
 			.priority = from->priority,
 			.source_port = from->source_port,
 			.psn = from->psn,
+			.transport = &fabric->traffic.transport,
 		};
 
 		flow_init(&fabric->traffic.flows[i], i, &params);
@@ -296,7 +298,6 @@ struct fabric *fabric_create(const struct scenario *scenario, struct rte_mempool
 {
 	const struct topology *topology = scenario->topology;
 	struct fabric *fabric = allocate(sizeof(*fabric));
-			.transport = &fabric->traffic.transport,
 	int result;
 
 	fabric->scenario = scenario;

@@ -77,6 +77,7 @@ static json_t *flow_result(const struct simulation *simulation, const struct flo
 	set_integer(object, "bytes", flow->params.bytes);
 	set_integer(object, "sent_bytes", flow->sent_bytes);
 	set_integer(object, "received_bytes", flow->received_bytes);
+	set_integer(object, "retransmitted_bytes", flow->retransmitted_bytes);
 	set_integer(object, "out_of_order", flow->out_of_order);
 	set_integer(object, "marked", flow->marked_packets);
 	set_integer(object, "cnps", flow->cnps);
@@ -147,12 +148,38 @@ static void flows_result(const struct simulation *simulation, json_t *result)
 	json_object_set_new(result, "flows", flows);
 }
 
+/* What it took to bring everything in order. */
+static void transport_result(const struct simulation *simulation, json_t *result)
+{
+	const struct fabric *fabric = simulation->fabric;
+	uint64_t repeated_bytes = 0, acks = 0, naks = 0, timeouts = 0, duplicates = 0;
+	json_t *transport = json_object();
+
+	for (uint32_t i = 0; i < fabric->traffic.flow_count; i++) {
+		const struct flow *flow = &fabric->traffic.flows[i];
+
+		repeated_bytes += flow->retransmitted_bytes;
+		timeouts += flow->timeouts;
+		duplicates += flow->duplicates;
+	}
+	for (uint32_t i = 0; i < simulation->scenario->topology->host_count; i++) {
+		acks += fabric->hosts[i].acks_sent;
+		naks += fabric->hosts[i].naks_sent;
+	}
+	set_integer(result, "retransmitted_bytes", repeated_bytes);
+	set_integer(transport, "acks", acks);
+	set_integer(transport, "naks", naks);
+	set_integer(transport, "timeouts", timeouts);
+	set_integer(transport, "duplicates", duplicates);
+	json_object_set_new(result, "transport", transport);
+}
+
 /* --- switches --- */
 
 static void drops_result(const struct simulation *simulation, json_t *result)
 {
 	const struct fabric *fabric = simulation->fabric;
-	uint64_t reasons[DROP_COUNT] = {0}, lossless = 0;
+	uint64_t reasons[DROP_COUNT] = {0}, lossless = 0, host_drops = 0;
 	json_t *drops = json_object();
 
 	for (uint32_t i = 0; i < simulation->scenario->topology->switch_count; i++) {
@@ -173,6 +200,13 @@ static void drops_result(const struct simulation *simulation, json_t *result)
 			}
 		}
 	}
+	for (uint32_t i = 0; i < simulation->scenario->topology->host_count; i++) {
+		const struct receive_buffer *buffer = fabric->hosts[i].buffer;
+
+		host_drops += buffer == NULL ? 0 : buffer->dropped_packets;
+		lossless += buffer == NULL ? 0 : buffer->lossless_dropped_packets;
+	}
+	set_integer(drops, "host_buffer", host_drops);
 	for (uint32_t reason = 0; reason < DROP_COUNT; reason++)
 		set_integer(drops, drop_name((enum drop_reason)reason), reasons[reason]);
 	set_integer(result, "lossless_drops", lossless);
@@ -288,19 +322,24 @@ static void congestion_result(const struct simulation *simulation, json_t *resul
 	const struct topology *topology = simulation->scenario->topology;
 	json_t *ecn = json_object(), *pfc = json_object(), *watchdog = json_object();
 	struct congestion congestion = {0};
-	uint64_t cnps = 0;
+	uint64_t cnps = 0, host_xoffs = 0;
 
 	for (uint32_t i = 0; i < topology->switch_count; i++)
 		for (uint16_t port = 0; port < fabric->switches[i]->port_count; port++)
 			add_port(&congestion, fabric->switches[i]->leaf, port,
 				 fabric->engine->now_ps);
-	for (uint32_t i = 0; i < topology->host_count; i++)
-		cnps += fabric->hosts[i].cnps_sent;
+	for (uint32_t i = 0; i < topology->host_count; i++) {
+		const struct host *host = &fabric->hosts[i];
+
+		cnps += host->cnps_sent;
+		host_xoffs += host->buffer == NULL ? 0 : host->buffer->xoff_frames;
+	}
 	set_integer(ecn, "marked", congestion.marked);
 	set_integer(ecn, "not_capable", congestion.unmarked);
 	set_integer(ecn, "cnps", cnps);
 	json_object_set_new(result, "ecn", ecn);
 	set_integer(pfc, "xoff_sent", congestion.xoff_frames);
+	set_integer(pfc, "host_xoff_sent", host_xoffs);
 	set_integer(pfc, "pauses", congestion.pauses);
 	set_integer(pfc, "pause_ns", congestion.paused_ps / PS_PER_NS);
 	pause_shares(simulation, pfc);
@@ -361,6 +400,7 @@ json_t *simulation_result(const struct simulation *simulation)
 	json_object_set_new(result, "cpu_seconds", json_real((double)simulation->cpu_ns / 1e9));
 	drops_result(simulation, result);
 	congestion_result(simulation, result);
+	transport_result(simulation, result);
 	for (size_t i = 0; i < PERCENTILES; i++)
 		set_integer(latency, percentiles[i].key,
 			    histogram_percentile(&fabric->traffic.latency, percentiles[i].ppm));

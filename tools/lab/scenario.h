@@ -36,18 +36,18 @@ struct scenario_hosts {
 	uint32_t mtu_bytes; /* RDMA MTU: payload of a packet at most */
 	struct cc_params cc;
 	struct scenario_dcqcn dcqcn;
-	uint8_t cnp_dscp;
 	struct scenario_dctcp {
 		struct schema_ratio g;
 	} dctcp;
+	uint8_t cnp_dscp;
 	uint8_t cnp_priority; /* of its class */
-};
 	struct transport_params transport;
 	uint64_t receive_buffer_bytes; /* 0: hosts need none */
 	uint64_t receive_headroom_bytes;
 	uint64_t drain_rate_bps;
 	bool receive_headroom_given;
 	uint8_t dscp_priority[64]; /* of the classes */
+};
 
 /* Where something was written: a file, or an option of the command line with mark 0. */
 struct scenario_place {
@@ -137,6 +137,12 @@ extern const struct schema_table scenario_hosts_table;
 
 /** Fill in what follows from what was given. */
 void scenario_complete_hosts(struct scenario_hosts *hosts);
+struct receive_buffer_params;
+/** The receive buffer of a host; bytes 0: it has none. */
+void scenario_receive_buffer(const struct scenario *scenario, uint32_t host,
+			     struct receive_buffer_params *params);
+/** What can only be checked with a graph, and classes. */
+void scenario_check_hosts(const struct scenario *scenario, struct schema_document *document);
 /** Resolve traffic to flows. */
 int scenario_build_flows(struct scenario *scenario, struct schema_document *document);
 

@@ -369,6 +369,7 @@ int scenario_build_flows(struct scenario *scenario, struct schema_document *docu
 			class_of_dscp(&scenario->leaf.config, dscp)->priority;
 	hosts->cnp_priority = hosts->dscp_priority[hosts->cnp_dscp];
 	hosts->transport.ack_priority = hosts->dscp_priority[hosts->transport.ack_dscp];
+	scenario_check_hosts(scenario, document);
 	for (uint32_t i = 0; i < scenario->traffic_count; i++) {
 		const struct scenario_traffic *traffic = &scenario->traffic[i];
 		struct element element = {

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "tools/lab/frame.h"
+#include "tools/lab/host/receive_buffer.h"
 
 static const struct schema_word preset_words[] = {
 	{"nvidia", DCQCN_NVIDIA, "defaults of ConnectX NICs"},
@@ -20,6 +21,9 @@ static const struct schema_word clamp_words[] = {
 	{"always", DCQCN_CLAMP_ALWAYS, "every time"},
 	{0},
 };
+
+/* Ethernet header and tag of a frame. */
+#define FRAME_LINK_BYTES 18
 
 #define BY_PRESET .fallback_help = "the preset's"
 
@@ -240,6 +244,59 @@ static void complete_dcqcn(struct scenario_dcqcn *dcqcn, struct dcqcn_params *pa
 		params->min_rate_bps = given->min_rate_bps;
 	if (dcqcn->clamp_given)
 		params->clamp = given->clamp;
+}
+
+/* Frames that can still come after the one that filled the buffer up to xoff, that one included. */
+static uint64_t headroom_bytes(const struct scenario *scenario, const struct topology_link *link)
+{
+	/* A frame ahead of the pause, one that the leaf has begun, and the one that went beyond xoff. */
+	uint64_t frames = 3 * (uint64_t)(scenario->hosts.mtu_bytes + FRAME_MTU_EXTRA_BYTES +
+					 FRAME_LINK_BYTES);
+	uint64_t time_ps = 2 * link->delay_ps + scenario->leaf.poll_ps;
+
+	return frames + FRAME_BYTES_MIN + WIRE_OVERHEAD_BYTES +
+	       (uint64_t)((unsigned __int128)time_ps * link->rate_bps / 8 / PS_PER_S);
+}
+
+void scenario_receive_buffer(const struct scenario *scenario, uint32_t host,
+			     struct receive_buffer_params *params)
+{
+	const struct scenario_hosts *hosts = &scenario->hosts;
+	const struct topology *topology = scenario->topology;
+	const struct topology_link *link =
+		&topology->links[topology->nodes[topology->hosts[host]].links[0]];
+	uint64_t headroom = hosts->receive_headroom_given ? hosts->receive_headroom_bytes
+							  : headroom_bytes(scenario, link);
+
+	*params = (struct receive_buffer_params){
+		.bytes = hosts->receive_buffer_bytes,
+		.drain_bps = hosts->drain_rate_bps != 0 ? hosts->drain_rate_bps : link->rate_bps,
+		.dscp_priority = hosts->dscp_priority,
+	};
+	if (headroom < params->bytes)
+		params->xoff_bytes = params->bytes - headroom;
+	params->xon_bytes = params->xoff_bytes / 2;
+	for (uint32_t i = 0; i < scenario->leaf.config.class_count; i++)
+		if (scenario->leaf.config.classes[i].lossless)
+			params->lossless |=
+				(uint8_t)(1u << scenario->leaf.config.classes[i].priority);
+}
+
+void scenario_check_hosts(const struct scenario *scenario, struct schema_document *document)
+{
+	for (uint32_t i = 0; i < scenario->topology->host_count; i++) {
+		struct receive_buffer_params params;
+
+		scenario_receive_buffer(scenario, i, &params);
+		if (params.bytes == 0 || params.xoff_bytes != 0)
+			continue;
+		schema_fail(document, schema_at(document, "hosts.receive_buffer"),
+			    "receive_buffer %" PRIu64
+			    " bytes: more than that can be under way when host %s pauses its leaf",
+			    params.bytes,
+			    scenario->topology->nodes[scenario->topology->hosts[i]].name);
+		return;
+	}
 }
 
 void scenario_complete_hosts(struct scenario_hosts *hosts)
