@@ -3,6 +3,7 @@
 """MAC control frames that mustn't pause, those that are cut short, and a flood of those that do."""
 
 import struct
+import threading
 
 import lab
 from lab import check, check_equal, wait_until
@@ -208,6 +209,63 @@ def test_flood():
     world.tap["h1"].send(world.packet("10.3.0.2", 3, 200))
     world.tap["h3"].wait(lambda f: is_data(f, 3), "data of priority 3")
     lab.close_shared()
+
+
+class PauseStorm:
+    """h3 pauses priority 3 of p3 without a break: a frame lasts 671 ms, the next comes after 50."""
+
+    def __init__(self, world):
+        self.frame = pfc_frame(world.hosts["h3"].mac, {3: 65535})
+        self.release = pfc_frame(world.hosts["h3"].mac, {3: 0})
+        self.tap = world.tap["h3"]
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def run(self):
+        for _ in range(20 * 60 * int(lab.SLOW)):  # a minute at most
+            self.tap.send(self.frame)
+            if self.over.wait(0.05):
+                return
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.over.set()
+        self.thread.join()
+        self.tap.send(self.release)
+
+
+def check_stormed(world):
+    """Data is sent into the storm, and the watchdog detects it, for the first time of this daemon."""
+    drops = world.leaf.drops()
+    check_equal((world.pfc()["p3", 3]["watchdog"], world.pfc()["p3", 3]["storms"]), ("ok", 0),
+                "an empty queue of a daemon that has just begun")
+    world.tap["h1"].send(*[world.packet("10.3.0.2", 3, 200)] * 5)
+    wait_until(lambda: world.pfc()["p3", 3]["watchdog"] == "storm", "the watchdog sees the storm")
+    world.leaf.check_dropped(drops, 5, "p1", "watchdog")
+    check_equal(world.pfc()["p3", 3]["storms"], 1, "storms")
+    # Others are not concerned.
+    world.tap["h3"].drain()
+    world.tap["h1"].send(*[world.packet("10.3.0.2", 8, 200)] * 20)
+    got = world.tap["h3"].collect(lambda f: is_data(f, 8) or is_data(f, 3), 20, "data")
+    check_equal([f[15] >> 2 for f in got], [8] * 20, "what h3 receives meanwhile")
+
+
+def test_restart_in_storm():
+    """WD-TOGGLE: a daemon that restarts in a storm begins anew, sees it again, and its end"""
+    with Sonic() as world:
+        with PauseStorm(world):
+            check_stormed(world)
+            world.leaf.stop()
+            world.leaf.start()
+            world.hosts["h1"].ping("10.3.0.2")
+            wait_until(lambda: world.pfc()["p3", 3]["rx_frames"] > 0, "a pause after the restart")
+            check_stormed(world)
+        wait_until(lambda: world.pfc()["p3", 3]["restored"] == 1, "the queue is restored")
+        world.tap["h1"].send(world.packet("10.3.0.2", 3, 200))
+        world.tap["h3"].wait(lambda f: is_data(f, 3), "data of priority 3")
 
 
 if __name__ == "__main__":
