@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "harness.h"
+#include "tests/lab/harness.h"
 
 TestSuite(collective, .init = harness_start, .timeout = 60);
 

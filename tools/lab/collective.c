@@ -8,6 +8,7 @@
 #include "dataplane/leaf.h"
 #include "tools/lab/allocate.h"
 #include "tools/lab/fabric.h"
+#include "tools/lab/flow_path.h"
 
 /* Pauses of at least so many parts of a step hold it up; otherwise load does. */
 #define PAUSED_PARTS 100
@@ -69,50 +70,24 @@ static bool worse(const struct collective_step *step, const struct collective_wi
 	return wire->busy_ps > step->busy_ps;
 }
 
-/* All links on shortest paths from the sender, going by hops to the receiver. */
+/* Among the links that its sender's packets take. */
 static void find_worst(const struct collectives *all, const struct collective *this,
-		       struct collective_step *step)
+		       struct collective_step *step, const struct flow *flow)
 {
-	const struct topology *topology = all->fabric->scenario->topology;
-	uint32_t to = topology->hosts[this->plan->ranks[step->rank]];
-	uint32_t from = topology->hosts[this->plan->ranks[step->sender]];
-	uint32_t *hops = allocate(topology->node_count * sizeof(*hops));
-	uint32_t *queue = allocate(topology->node_count * sizeof(*queue));
-	bool *seen = allocate(topology->node_count * sizeof(*seen));
-	uint32_t head = 0, tail = 0;
+	uint32_t wires[FLOW_PATH_WIRES_MAX];
+	uint32_t count = flow_path(all->fabric, flow, wires);
 
-	step->wire = TOPOLOGY_NONE;
-	topology_hops(topology, to, hops);
-	queue[tail++] = from;
-	while (head != tail) {
-		uint32_t at = queue[head++];
-		const struct topology_node *node = &topology->nodes[at];
+	for (uint32_t i = 0; i < count; i++) {
+		struct collective_wire now = look_at_wire(all, this, wires[i]);
 
-		for (uint32_t i = 0; i < node->link_count; i++) {
-			uint32_t index = node->links[i];
-			const struct topology_link *link = &topology->links[index];
-			uint32_t other = topology_other(link, at);
-			uint32_t wire = 2 * index + (link->node[0] == at ? 0 : 1);
-			struct collective_wire now;
-
-			if (hops[other] + 1 != hops[at])
-				continue;
-			now = look_at_wire(all, this, wire);
-			now.paused_ps -= this->wires[wire].paused_ps;
-			now.busy_ps -= this->wires[wire].busy_ps;
-			if (step->wire == TOPOLOGY_NONE || worse(step, &now)) {
-				step->wire = wire;
-				step->paused_ps = now.paused_ps;
-				step->busy_ps = now.busy_ps;
-			}
-			if (!seen[other])
-				queue[tail++] = other;
-			seen[other] = true;
-		}
+		now.paused_ps -= this->wires[wires[i]].paused_ps;
+		now.busy_ps -= this->wires[wires[i]].busy_ps;
+		if (i != 0 && !worse(step, &now))
+			continue;
+		step->wire = wires[i];
+		step->paused_ps = now.paused_ps;
+		step->busy_ps = now.busy_ps;
 	}
-	free(seen);
-	free(queue);
-	free(hops);
 }
 
 /* Who sends to a rank in a step: the inverse of collective_message(). */
@@ -182,12 +157,15 @@ static void finish_step(struct collectives *all, struct collective *this, uint32
 			uint32_t index, uint64_t now_ps)
 {
 	struct collective_step *step = &running(this)->steps[index];
+	uint32_t queue;
 
 	step->end_ps = since_start_ps(all, now_ps);
 	step->length_ps = now_ps - this->step_ps;
 	step->rank = rank;
 	step->sender = sender_of(&this->plan->shape, rank, index);
-	find_worst(all, this, step);
+	queue = step->sender * this->slots +
+		collective_message(&this->plan->shape, step->sender, index).slot;
+	find_worst(all, this, step, queue_flow(all, this, queue));
 	/* Steps that are over at once share a cause. */
 	if (step->length_ps != 0)
 		look_at_wires(all, this, now_ps);

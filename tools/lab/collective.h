@@ -8,9 +8,9 @@
  * begins `compute` later.
  *
  * Of each step is noted when the last rank had received it, which rank that was (the straggler), and over
- * which link it was held up: of the links on the shortest paths to it from its sender the one whose sender was
+ * which link it was held up: of the links that its sender's packets take (flow_path.h) the one whose sender was
  * paused longest since the step before was over, or, when pauses took less than 1 % of that time, the
- * busiest one. (Where paths are many, the flow may have taken another one.)
+ * busiest one.
  *
  * Thread: the lab's. Costs nothing per packet; per step the links are looked at once.
  */
