@@ -121,8 +121,7 @@ Test(collective, bytes_that_come_are_those_of_the_schedule)
 {
 	static const char *const kinds[] = {
 		"allreduce: {bytes: 100003, repeat: 3}",
-		"allreduce: {bytes: 100003, repeat: 3, ranks: [leaf1.h1, leaf1.h3, leaf1.h2, "
-		"leaf1.h4], algorithm: halving-doubling}",
+		"allreduce: {bytes: 100003, repeat: 3, algorithm: halving-doubling, ranks: [\"*.h[1-4]\"]}",
 		"alltoall: {bytes: 100003, repeat: 3, concurrent: 3}",
 	};
 	/* Of all ranks together: 2 (N - 1) or N - 1 times the vector. */

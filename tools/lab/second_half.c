@@ -101,8 +101,10 @@ void second_half_result(const struct second_half *half, json_t *result)
 		object, "lossless_drops",
 		json_integer((json_int_t)(now.lossless_drops - half->before.lossless_drops)));
 	json_object_set_new(result, "second_half", object);
-	json_array_foreach(json_object_get(result, "links"), index, link) add_share(
-		link,
-		half->begun ? wire_busy_ps(&half->fabric->wires[index]) - half->busy_ps[index] : 0,
-		length_ps);
+	json_array_foreach(json_object_get(result, "links"), index, link)
+	{
+		uint64_t busy_ps = wire_busy_ps(&half->fabric->wires[index]) - half->busy_ps[index];
+
+		add_share(link, half->begun ? busy_ps : 0, length_ps);
+	}
 }
