@@ -90,6 +90,53 @@ struct simulation *reference_star(uint32_t hosts, uint64_t buffer_bytes, const c
 	return reference_simulation(reference_scenario(&network), &network);
 }
 
+/* --- congestion control --- */
+
+const struct reference_cc *reference_cc(const char *name)
+{
+	static const struct reference_cc all[] = {
+		{"hpcc", 1, 4, 300, 1, 20, 200, 400e3, 1600e3, 20},
+		{"paper", 50, 50, 55, 1, 20, 200, 400e3, 1600e3, 20},
+		{"paper5", 50, 50, 55, 5, 40, 400, 5e3, 200e3, 1},
+		/* A mark for every packet above the threshold: the ramp is a byte. */
+		{"step", 1, 4, 300, 1, 20, 200, 400e3, 400e3, 100},
+		{"step5", 50, 50, 55, 5, 40, 400, 100e3, 100e3, 100},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (strcmp(all[i].name, name) == 0)
+			return &all[i];
+	cr_assert_fail("no preset %s", name);
+	return NULL;
+}
+
+int reference_cc_text(const struct reference_cc *cc, char *text, size_t size)
+{
+	uint64_t kmin = scaled(cc->kmin_bytes), kmax = scaled(cc->kmax_bytes);
+
+	return snprintf(text, size,
+			"leaf:\n"
+			"  memory: 128MiB\n"
+			"  classes:\n"
+			"    - {priority: 3, name: roce, dscp: [26], lossless: true, ecn: {kmin: "
+			"%" PRIu64 ", kmax: %" PRIu64 ", pmax: %.0f%%}}\n"
+			"    - {priority: 0, name: rest}\n"
+			"  buffer: {allow_pfc_before_ecn: true}\n"
+			"hosts:\n"
+			"  cc: dcqcn\n"
+			"  mtu: 1024\n"
+			"  ack_every: 1\n"
+			"  operation: send\n"
+			"  cnp: ack\n"
+			"  dcqcn: {preset: hpcc, alpha_timer: %uus, cut_window: %uus, "
+			"increase_timer: %uus, fast_recovery: %u, additive: %.0fK, "
+			"hyper: %.0fK, min_rate: %.0fK}\n",
+			kmin, kmax == kmin ? kmin + 1 : kmax, cc->pmax_percent, cc->alpha_us,
+			cc->decrease_us, cc->increase_us, cc->fast_recovery,
+			cc->additive_mbps * 1000 * REFERENCE_SCALE,
+			cc->hyper_mbps * 1000 * REFERENCE_SCALE, 1e6 * REFERENCE_SCALE);
+}
+
 /* --- tables --- */
 
 static void split(struct reference_row *row)

@@ -61,6 +61,19 @@ struct simulation *reference_simulation(struct scenario *scenario,
 /** One switch, n`hosts`, with so many hosts; all but the last send to that. @param rest of the scenario */
 struct simulation *reference_star(uint32_t hosts, uint64_t buffer_bytes, const char *rest);
 
+/* DCQCN as there: a mark is told by every acknowledgement, and rates have a timer only. */
+struct reference_cc {
+	const char *name;
+	uint32_t alpha_us, decrease_us, increase_us, fast_recovery;
+	double additive_mbps, hyper_mbps;
+	double kmin_bytes, kmax_bytes, pmax_percent;
+};
+
+/** @return the preset `hpcc`, `paper`, `paper5`, `step` or `step5`; the test fails without it */
+const struct reference_cc *reference_cc(const char *name);
+/** Scenario text of it between duration and traffic. @return bytes, as snprintf() */
+int reference_cc_text(const struct reference_cc *cc, char *text, size_t size);
+
 /** Scenario text between duration and traffic: one lossless class, without marks; hosts without control. */
 #define REFERENCE_PFC_ONLY                                                        \
 	"leaf:\n"                                                                 \
@@ -69,7 +82,7 @@ struct simulation *reference_star(uint32_t hosts, uint64_t buffer_bytes, const c
 	"    - {priority: 3, name: roce, dscp: [26], lossless: true, ecn: off}\n" \
 	"    - {priority: 0, name: rest}\n"                                       \
 	"  buffer: {allow_pfc_before_ecn: true}\n"                                \
-	"hosts: {cc: none, mtu: 1024}\n"
+	"hosts: {cc: none, mtu: 1024, ack_every: 1, operation: send}\n"
 
 /* --- tables --- */
 
