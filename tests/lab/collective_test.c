@@ -211,6 +211,55 @@ Test(collective, a_slow_link_is_what_holds_every_step_up)
 	harness_finish(simulation);
 }
 
+/* Bytes that ranks may send at a time, of all steps released so far. */
+static uint64_t released_at(struct simulation *simulation, uint64_t time_ps, uint32_t *flows)
+{
+	const struct traffic *traffic = &simulation->fabric->traffic;
+	uint64_t released = 0;
+
+	*flows = 0;
+	harness_run_to(simulation, time_ps);
+	for (uint32_t i = 0; i < traffic->flow_count; i++) {
+		released += traffic->flows[i].released_bytes;
+		*flows += traffic->flows[i].released_bytes != 0;
+	}
+	return released;
+}
+
+/*
+ * Chunks of 4 MB last 326 us at 100G: while they are on their way nothing more is released, and after each
+ * of them one more. (The harness' clock wraps after 1 us.)
+ */
+Test(collective, a_rank_may_send_a_step_when_it_has_received_the_one_before)
+{
+	struct simulation *simulation =
+		harness_begin("duration: 50ms\nfabric: {single_leaf: {hosts: 4}}\n"
+			      "traffic: [{allreduce: {bytes: 16MB}}]\n");
+	uint32_t flows;
+
+	for (uint64_t step = 0; step < 6; step++) {
+		cr_expect_eq(released_at(simulation, (100 + 330 * step) * PS_PER_US, &flows),
+			     4 * 4000000 * (step + 1), "step %lu", (unsigned long)step);
+		cr_expect_eq(flows, 4);
+	}
+	simulation_free(simulation);
+}
+
+/* Of 7 peers, three at first: 2 MB to each, the next when the first has come. */
+Test(collective, alltoall_has_so_many_steps_under_way)
+{
+	struct simulation *simulation =
+		harness_begin("duration: 50ms\nfabric: {single_leaf: {hosts: 8}}\n"
+			      "traffic: [{alltoall: {bytes: 16MB, concurrent: 3}}]\n");
+	uint32_t flows;
+
+	cr_expect_eq(released_at(simulation, 100 * PS_PER_US, &flows), 8 * 3 * 2000000);
+	cr_expect_eq(flows, 8 * 3);
+	/* All of what was released has been sent after 3 * 163 us and more has come. */
+	cr_expect_gt(released_at(simulation, 600 * PS_PER_US, &flows), 8 * 3 * 2000000);
+	simulation_free(simulation);
+}
+
 /* An unfinished one has no slowdown that an expectation could hold for. */
 Test(collective, what_is_not_finished_has_no_time)
 {
