@@ -15,6 +15,7 @@
 #include "tools/lab/allocate.h"
 #include "tools/lab/digest.h"
 #include "tools/lab/fabric_config.h"
+#include "tools/lab/faults.h"
 #include "tools/lab/random.h"
 
 /* ECN-capable transport, codepoint ECT(0) (RFC 3168 section 5). */
@@ -202,13 +203,24 @@ static void teach(struct fabric *fabric, uint32_t index)
 	}
 }
 
+/* A link may run slower than planned. */
+static void publish_rates(const struct fabric *fabric, uint32_t index, struct snapshot *snapshot)
+{
+	const struct topology *topology = fabric->scenario->topology;
+	const struct topology_node *node = &topology->nodes[topology->switches[index]];
+
+	for (uint32_t port = 0; port < node->link_count; port++)
+		snapshot->port[port].rate_bps =
+			fabric->wires[(size_t)2 * node->links[port]].rate.rate_bps;
+}
+
 static int publish(struct fabric *fabric, uint32_t index, const struct config *classes)
 {
 	const struct scenario *scenario = fabric->scenario;
 	struct switch_node *switch_node = fabric->switches[index];
 	struct config *config = fabric_config_create(scenario, index, classes);
 	bool filled = switch_node->fib != NULL;
-	const struct snapshot *snapshot = NULL;
+	struct snapshot *snapshot = NULL;
 	int result = 0;
 
 	if (!filled)
@@ -219,6 +231,8 @@ static int publish(struct fabric *fabric, uint32_t index, const struct config *c
 	if (snapshot == NULL)
 		result = rte_errno != 0 ? -rte_errno : -ENOMEM;
 	fabric_config_free(config);
+	if (result == 0)
+		publish_rates(fabric, index, snapshot);
 	if (result == 0)
 		result = switch_publish(switch_node, snapshot, snapshot_free);
 	if (result != 0 && snapshot != NULL)
@@ -307,6 +321,7 @@ struct fabric *fabric_create(const struct scenario *scenario, struct rte_mempool
 	fabric->hosts = allocate(topology->host_count * sizeof(*fabric->hosts));
 	fabric->wires = allocate(2 * (size_t)topology->link_count * sizeof(*fabric->wires));
 	fabric->link_down = allocate(topology->link_count * sizeof(*fabric->link_down));
+	fabric->stale = allocate(topology->switch_count * sizeof(*fabric->stale));
 	fabric->classes = scenario->leaf.config;
 	result = build(fabric, options);
 	if (result != 0) {
@@ -342,6 +357,7 @@ void fabric_free(struct fabric *fabric)
 	traffic_fini(&fabric->traffic);
 	free(fabric->traffic.flows);
 	free(fabric->link_down);
+	free(fabric->stale);
 	free(fabric->wires);
 	free(fabric->hosts);
 	free(fabric->switches);
@@ -359,22 +375,60 @@ int fabric_reload(struct fabric *fabric, const struct config *classes)
 	return result;
 }
 
-int fabric_link(struct fabric *fabric, uint32_t link, bool up)
+static void link_stale(struct fabric *fabric, uint32_t link)
 {
 	const struct topology *topology = fabric->scenario->topology;
-	int result = 0;
+
+	for (uint32_t end = 0; end < 2; end++) {
+		const struct topology_node *node =
+			&topology->nodes[topology->links[link].node[end]];
+
+		if (!node->host)
+			fabric->stale[node->index] = true;
+	}
+}
+
+void fabric_link_set(struct fabric *fabric, uint32_t link, bool up)
+{
+	const struct topology *topology = fabric->scenario->topology;
 
 	fabric->link_down[link] = !up;
-	for (uint32_t end = 0; end < 2 && result == 0; end++) {
+	for (uint32_t end = 0; end < 2; end++) {
 		const struct topology_node *node =
 			&topology->nodes[topology->links[link].node[end]];
 
 		if (node->host)
 			host_link(&fabric->hosts[node->index], up);
-		else
-			result = publish(fabric, node->index, &fabric->classes);
+	}
+	link_stale(fabric, link);
+}
+
+void fabric_link_speed(struct fabric *fabric, uint32_t link, uint64_t rate_bps)
+{
+	wire_set_rate(&fabric->wires[(size_t)2 * link], rate_bps);
+	wire_set_rate(&fabric->wires[(size_t)2 * link + 1], rate_bps);
+	link_stale(fabric, link);
+}
+
+int fabric_refresh(struct fabric *fabric)
+{
+	int result = 0;
+
+	for (uint32_t i = 0; i < fabric->scenario->topology->switch_count; i++) {
+		int refused = fabric->stale[i] ? publish(fabric, i, &fabric->classes) : 0;
+
+		if (refused == 0)
+			fabric->stale[i] = false;
+		else if (result == 0 || result == -EAGAIN)
+			result = refused;
 	}
 	return result;
+}
+
+int fabric_link(struct fabric *fabric, uint32_t link, bool up)
+{
+	fabric_link_set(fabric, link, up);
+	return fabric_refresh(fabric);
 }
 
 /* --- what became of it --- */
@@ -401,6 +455,7 @@ void fabric_conservation(const struct fabric *fabric, struct fabric_conservation
 	}
 	for (uint32_t i = 0; i < 2 * topology->link_count; i++)
 		sum->in_flight += wire_frame_count(&fabric->wires[i]);
+	sum->dropped += faults_corrupted(fabric);
 }
 
 bool fabric_conserved(const struct fabric_conservation *sum)

@@ -41,6 +41,7 @@ struct fabric {
 	struct host *hosts;            /* [topology->host_count] */
 	struct wire *wires;    /* [2 * topology->link_count]: 2 l from end 0, 2 l + 1 from end 1 */
 	bool *link_down;       /* [topology->link_count] */
+	bool *stale; /* [topology->switch_count]: it doesn't know the state of its links yet */
 	struct config classes; /* in force: what the scenario says, or the last reload */
 	struct traffic traffic;
 	struct collectives collectives;
@@ -78,12 +79,21 @@ int fabric_reload(struct fabric *fabric, const struct config *classes);
  */
 int fabric_link(struct fabric *fabric, uint32_t link, bool up);
 
+/** The same, but switches aren't told before fabric_refresh(). */
+void fabric_link_set(struct fabric *fabric, uint32_t link, bool up);
+
+/** Both directions of a link run at another rate from their next frames on; likewise. */
+void fabric_link_speed(struct fabric *fabric, uint32_t link, uint64_t rate_bps);
+
+/** Tell switches of the state of their links. @return 0; -EAGAIN: again, later; or another -errno */
+int fabric_refresh(struct fabric *fabric);
+
 /* What became of every frame. injected + copied == delivered + dropped + consumed + in_flight. */
 struct fabric_conservation {
 	uint64_t injected;  /* put on a wire by a host */
 	uint64_t copied;    /* made by switches to flood */
 	uint64_t delivered; /* taken by a host */
-	uint64_t dropped;
+	uint64_t dropped; /* corrupted frames included */
 	uint64_t consumed;
 	uint64_t in_flight;  /* in queues and on wires */
 	uint64_t violations; /* switch steps after which the sum was wrong */

@@ -207,7 +207,7 @@ static void say_why(const struct config *config, const struct apply_state *state
 	rte_errno = EINVAL;
 }
 
-const struct snapshot *fabric_config_apply(const struct scenario *scenario, uint32_t index,
+struct snapshot *fabric_config_apply(const struct scenario *scenario, uint32_t index,
 					   const struct config *config, const bool *link_down,
 					   struct fib *fib, bool fib_filled)
 {

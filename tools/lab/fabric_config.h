@@ -36,7 +36,7 @@ void fabric_config_free(struct config *config);
  * @param link_down by link of the topology
  * @return NULL with rte_errno set
  */
-const struct snapshot *fabric_config_apply(const struct scenario *scenario, uint32_t index,
+struct snapshot *fabric_config_apply(const struct scenario *scenario, uint32_t index,
 					   const struct config *config, const bool *link_down,
 					   struct fib *fib, bool fib_filled);
 

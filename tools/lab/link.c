@@ -9,6 +9,10 @@
 #include "dataplane/packet.h"
 #include "tools/lab/digest.h"
 #include "tools/lab/allocate.h"
+#include "tools/lab/scenario_faults.h"
+
+/* The frame check sequence behind every frame. */
+#define FCS_BYTES 4
 
 void wire_init(struct wire *wire, struct engine *engine, const struct link_params *params,
 	       struct node *to, uint16_t port)
@@ -34,6 +38,77 @@ void wire_fini(struct wire *wire)
 		free(wire->frames);
 	wire->frames = wire->small;
 	wire->mask = WIRE_FRAMES_INLINE - 1;
+	free(wire->odd);
+	wire->odd = NULL;
+}
+
+/* --- what few wires have --- */
+
+static struct wire_odd *wire_odd(struct wire *wire)
+{
+	if (wire->odd == NULL)
+		wire->odd = allocate(sizeof(*wire->odd));
+	return wire->odd;
+}
+
+void wire_listen(struct wire *wire, struct wire_tap *tap)
+{
+	struct wire_odd *odd = wire_odd(wire);
+
+	tap->next = odd->tap;
+	odd->tap = tap;
+}
+
+void wire_corrupt(struct wire *wire, const struct wire_errors *errors)
+{
+	wire_odd(wire)->errors = *errors;
+}
+
+void wire_set_rate(struct wire *wire, uint64_t rate_bps)
+{
+	if (wire->rate.rate_bps != rate_bps)
+		wire->rate = wire_rate_of(rate_bps);
+}
+
+static uint64_t multiply_q63(uint64_t a, uint64_t b)
+{
+	return (uint64_t)((unsigned __int128)a * b >> 63);
+}
+
+uint64_t wire_survival_q63(uint64_t rate, uint32_t bits)
+{
+	const uint64_t one = UINT64_C(1) << 63;
+	uint64_t power = one - (uint64_t)((unsigned __int128)rate * one / SCENARIO_ERROR_BITS);
+	uint64_t result = one;
+
+	for (; bits != 0; bits >>= 1) {
+		if ((bits & 1) != 0)
+			result = multiply_q63(result, power);
+		power = multiply_q63(power, power);
+	}
+	return result;
+}
+
+static __rte_noinline void wire_tell(const struct wire *wire, struct rte_mbuf *packet,
+				     uint64_t time_ps, uint64_t arrival_ps)
+{
+	for (struct wire_tap *tap = wire->odd->tap; tap != NULL; tap = tap->next)
+		tap->frame(tap, wire, packet, wire->free_ps - time_ps, arrival_ps);
+}
+
+/* Its check sequence is part of a frame. @return true: a bit is wrong */
+static __rte_noinline bool wire_corrupts(struct wire *wire, const struct wire_frame *frame)
+{
+	struct wire_errors *errors = &wire->odd->errors;
+	uint32_t bits = (packet_length(frame->packet) + FCS_BYTES) * 8;
+
+	if (errors->rate == 0 || time_after(errors->from_ps, frame->arrival_ps) ||
+	    (!errors->endless && !time_after(errors->until_ps, frame->arrival_ps)))
+		return false;
+	if (random_next(&errors->random) >> 1 < wire_survival_q63(errors->rate, bits))
+		return false;
+	wire->odd->corrupted++;
+	return true;
 }
 
 /* Twice the room. The ring may be anywhere in its round: unroll it. */
@@ -78,6 +153,8 @@ void wire_send(struct wire *wire, struct rte_mbuf *packet)
 	wire->sent_frames++;
 	wire->sent_bytes += bytes;
 	wire->busy_ps += time_ps;
+	if (unlikely(wire->odd != NULL))
+		wire_tell(wire, packet, time_ps, frame->arrival_ps);
 	if (wire->tail++ == wire->head)
 		wire_schedule_first(wire);
 }
@@ -93,6 +170,11 @@ uint16_t wire_receive(struct wire *wire, struct rte_mbuf **packets, uint16_t cou
 		frame = &frames[head & mask];
 		if (time_after(frame->arrival_ps, now_ps) || n == count)
 			break;
+		if (unlikely(wire->odd != NULL) && wire_corrupts(wire, frame)) {
+			wire->digest = digest_add(wire->digest, now_ps - start_ps);
+			rte_pktmbuf_free(frame->packet);
+			continue;
+		}
 		wire->digest = digest_frame(wire->digest, now_ps - start_ps, frame->packet);
 		packets[n++] = frame->packet;
 	}

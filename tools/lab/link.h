@@ -11,7 +11,11 @@
  * that know none.
  *
  * Frames on a wire wait in order in a ring; only the first one is an event of the engine. A frame
- * that has arrived stays in the ring until its node takes it: a wire never drops.
+ * that has arrived stays in the ring until its node takes it. A wire can be made to corrupt frames,
+ * which its receiver's check then drops; it drops no other.
+ *
+ * Taps see every frame as it is put on the wire. What few wires have, taps and errors, is apart: all
+ * others pay one test.
  *
  * Every wire keeps a digest of what arrived over it (when, how long, its headers).
  *
@@ -26,6 +30,7 @@
 
 #include "dataplane/units.h"
 #include "tools/lab/engine.h"
+#include "tools/lab/random.h"
 
 struct rte_mbuf;
 
@@ -34,6 +39,30 @@ struct rte_mbuf;
 struct wire_frame {
 	struct rte_mbuf *packet;
 	uint64_t arrival_ps;
+};
+
+struct wire;
+
+/* Listens to a wire; embedded in what does. */
+struct wire_tap {
+	/** A frame was put on the wire; its first bit leaves at start_ps. */
+	void (*frame)(struct wire_tap *tap, const struct wire *wire, struct rte_mbuf *packet,
+		      uint64_t start_ps, uint64_t arrival_ps);
+	struct wire_tap *next; /* the wire's */
+};
+
+/* Bits turn over at random, each for itself. */
+struct wire_errors {
+	uint64_t rate; /* wrong ones among SCENARIO_ERROR_BITS */
+	uint64_t from_ps, until_ps; /* of arrivals */
+	bool endless;               /* until_ps doesn't count */
+	struct random random;
+};
+
+struct wire_odd {
+	struct wire_tap *tap;
+	struct wire_errors errors;
+	uint64_t corrupted; /* frames, dropped */
 };
 
 /* One direction of a link. */
@@ -48,6 +77,7 @@ struct wire {
 	uint64_t free_ps; /* when the last bit of the last frame has left */
 	uint64_t delay_ps;
 	uint64_t sent_frames;
+	struct wire_odd *odd; /* NULL: nothing special */
 	/* Line 2: a short cable holds few frames. */
 	alignas(64) struct wire_frame small[WIRE_FRAMES_INLINE];
 	/* Line 3: rate and counters. */
@@ -95,6 +125,24 @@ static inline uint32_t wire_frame_count(const struct wire *wire)
 
 /** Of those, the ones that have arrived. */
 uint32_t wire_arrived_count(const struct wire *wire);
+
+/** Listen to a wire from now on, until wire_fini(). The tap belongs to the caller. */
+void wire_listen(struct wire *wire, struct wire_tap *tap);
+
+/** Corrupt frames that arrive in a time, as said; what was said before ends. */
+void wire_corrupt(struct wire *wire, const struct wire_errors *errors);
+
+/** Frames that were corrupted, and so dropped at the receiver, until now. */
+static inline uint64_t wire_corrupted(const struct wire *wire)
+{
+	return wire->odd == NULL ? 0 : wire->odd->corrupted;
+}
+
+/** The chance that all of so many bits stay right, 2^63: certain. Integers only, to within 2^-40. */
+uint64_t wire_survival_q63(uint64_t rate, uint32_t bits);
+
+/** Run at another rate from the next frame on. */
+void wire_set_rate(struct wire *wire, uint64_t rate_bps);
 
 /** How long the wire was busy from the start until now, ps. */
 uint64_t wire_busy_ps(const struct wire *wire);

@@ -22,6 +22,7 @@ enum random_purpose {
 	RANDOM_SAMPLER = 4,
 	RANDOM_WORKERS = 5,  /* of a switch, by its own seed */
 	RANDOM_ARRIVALS = 8, /* index: element of traffic << 32 | host; when flows begin */
+	RANDOM_ERRORS = 16,  /* index: wire | fault << 32; which frames are corrupted */
 };
 
 static inline uint64_t random_next(struct random *random)

@@ -5,6 +5,7 @@
 
 #include "dataplane/drop.h"
 #include "tools/lab/allocate.h"
+#include "tools/lab/faults.h"
 #include "tools/lab/simulation.h"
 
 #define PPM 1000000
@@ -209,6 +210,7 @@ static void drops_result(const struct simulation *simulation, json_t *result)
 	set_integer(drops, "host_buffer", host_drops);
 	for (uint32_t reason = 0; reason < DROP_COUNT; reason++)
 		set_integer(drops, drop_name((enum drop_reason)reason), reasons[reason]);
+	set_integer(drops, "fcs", faults_corrupted(fabric));
 	set_integer(result, "lossless_drops", lossless);
 	json_object_set_new(result, "drops", drops);
 }

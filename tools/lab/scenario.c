@@ -78,7 +78,8 @@ static int check(struct scenario *scenario, struct schema_document *document, co
 		result = -EINVAL;
 	if (scenario_build_topology(scenario, document) != 0 || result != 0)
 		return -EINVAL;
-	return scenario_build_flows(scenario, document);
+	result = scenario_resolve_faults(scenario, document);
+	return scenario_build_flows(scenario, document) != 0 ? -EINVAL : result;
 }
 
 static struct scenario *load(struct schema_document *document, const char *path,

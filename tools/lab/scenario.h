@@ -21,6 +21,7 @@
 #include "tools/lab/host/transport.h"
 #include "tools/lab/collective_schedule.h"
 #include "tools/lab/scenario_fabric.h"
+#include "tools/lab/scenario_faults.h"
 #include "tools/lab/scenario_traffic.h"
 #include "tools/lab/topology.h"
 
@@ -96,6 +97,8 @@ struct scenario {
 	struct scenario_hosts hosts;
 	struct scenario_traffic *traffic;
 	uint32_t traffic_count;
+	struct scenario_fault *faults;
+	uint32_t fault_count;
 	char **expects;
 	uint32_t expect_count;
 

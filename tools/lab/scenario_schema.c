@@ -47,6 +47,9 @@ static const struct schema_row scenario_rows[] = {
 	{"traffic", SCHEMA_MAP, SCHEMA_LIST(struct scenario, traffic, traffic_count),
 	 .table = &scenario_traffic_table, .length_max = SCENARIO_TRAFFIC_MAX,
 	 .fallback_help = "none", .help = "Who sends what to whom."},
+	{"faults", SCHEMA_MAP, SCHEMA_LIST(struct scenario, faults, fault_count),
+	 .table = &scenario_fault_table, .length_max = SCENARIO_FAULTS_MAX, .fallback_help = "none",
+	 .help = "What goes wrong, and when."},
 	{"expect", SCHEMA_TEXT, SCHEMA_LIST(struct scenario, expects, expect_count),
 	 .length_max = SCENARIO_EXPECTS_MAX, .fallback_help = "none",
 	 .help = "What must hold of the results, as in `lossless_drops == 0` or `latency_ns.p99 < "

@@ -11,6 +11,7 @@
 #include <rte_mempool.h>
 
 #include "tools/lab/allocate.h"
+#include "tools/lab/faults.h"
 #include "tools/lab/random.h"
 
 /* Parts of a run after which progress is told. */
@@ -115,6 +116,7 @@ struct simulation *simulation_create(const struct scenario *scenario, struct rte
 	if (sampler->samples != 0)
 		engine_wake(simulation->fabric->engine, &sampler->node, sampler_due_ps(sampler, 0));
 	second_half_init(&simulation->second_half, simulation->fabric);
+	simulation->faults = faults_create(simulation->fabric);
 	return simulation;
 }
 
@@ -124,6 +126,7 @@ void simulation_free(struct simulation *simulation)
 		return;
 	free(simulation->sampler.depth_bytes);
 	second_half_fini(&simulation->second_half);
+	faults_free(simulation->faults);
 	fabric_free(simulation->fabric);
 	free(simulation);
 }

@@ -101,6 +101,13 @@ static __rte_noinline uint64_t switch_step_workers(struct switch_node *switch_no
 
 void switch_stall(struct switch_node *switch_node, uint16_t worker, uint64_t until_ps)
 {
+	/* From here on its worker has a time to be free at; what had arrived is still ready. */
+	if (switch_node->ideal) {
+		switch_node->ideal = false;
+		switch_node->ready |= 1;
+		engine_wake(switch_node->node.engine, &switch_node->node,
+			    switch_node->node.engine->now_ps);
+	}
 	switch_node->worker[worker].free_ps =
 		time_max(switch_node->worker[worker].free_ps, until_ps);
 }

@@ -3,7 +3,7 @@
  * switch_node - one leaf in virtual time: the real dataplane behind virtual wires.
  *
  * It runs when a frame arrives or when a worker asked to be polled; nothing else costs anything,
- * whatever the number of ports. An ideal one has one worker, which is never late.
+ * whatever the number of ports. An ideal one has one worker, which is never late unless it is stalled.
  *
  * Several workers are stepped one after the other, in an order that the seed decides, none of them at the
  * same time. With `poll_ps`, a worker that was polled is busy for some time between half of it and
@@ -82,7 +82,7 @@ void switch_free(struct switch_node *switch_node);
 /** Plug wires in. Every port, before the first run. @return 0 or -errno */
 int switch_attach(struct switch_node *switch_node, uint16_t port, struct wire *tx, struct wire *rx);
 
-/** A worker is not polled until then, whatever comes. Not of an ideal switch. */
+/** A worker is not polled until then, whatever comes. */
 void switch_stall(struct switch_node *switch_node, uint16_t worker, uint64_t until_ps);
 
 /**
