@@ -83,6 +83,7 @@ Test(faults, a_link_that_is_down_carries_nothing_and_then_all_again)
 Test(faults, a_link_at_a_tenth_of_its_speed_delivers_a_tenth)
 {
 	struct simulation *simulation = harness_begin(text_with(
+		"leaf: {memory: 3MiB}\n" /* less than what comes too fast: 2.25 MB */
 		"traffic:\n"
 		"  - flow: {name: a, from: leaf1.h1, to: leaf1.h2}\n"
 		"faults: [link_speed: {link: leaf1.h2, at: 100us, for: 200us, speed: 10G}]\n"));
