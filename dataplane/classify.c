@@ -7,8 +7,8 @@ static uint8_t lossy(const struct snapshot *snapshot, uint8_t priority)
 							      : priority;
 }
 
-static uint8_t priority_of(const struct snapshot *snapshot, const struct port_table *port,
-			   const struct parsed *parsed)
+uint8_t classify_priority(const struct snapshot *snapshot, const struct port_table *port,
+			  const struct parsed *parsed)
 {
 	bool ip = (parsed->kind & KIND_IP_MASK) != 0;
 	uint8_t priority;
@@ -41,7 +41,7 @@ bool classify_other(struct worker *worker, struct burst *burst, uint32_t i,
 		pfc_receive(worker, burst, i);
 		return false;
 	}
-	burst->priority[i] = priority_of(burst->snapshot, port, parsed);
+	burst->priority[i] = classify_priority(burst->snapshot, port, parsed);
 	return true;
 }
 

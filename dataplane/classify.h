@@ -22,6 +22,10 @@ struct classifier {
 	} arrived[PRIORITY_COUNT];
 };
 
+/** Priority of a packet, MAC control apart. Pure; cold: most go by DSCP alone, see classify(). */
+uint8_t classify_priority(const struct snapshot *snapshot, const struct port_table *port,
+			  const struct parsed *parsed);
+
 /** Start of a burst. */
 static inline struct classifier classifier_of(const struct burst *burst)
 {

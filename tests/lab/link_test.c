@@ -191,3 +191,77 @@ Test(link, a_train_leaves_a_slower_port_back_to_back)
 		     flow->finished_ps, expected_ps);
 	harness_finish(simulation);
 }
+
+/* --- a receiver's ring --- */
+
+/* Takes nothing by itself. */
+static void ring_arrive(struct node *node, uint16_t port)
+{
+	(void)node;
+	(void)port;
+}
+
+static const struct node_ops ring_ops = {"ring", ring_arrive, end_run};
+
+struct ring_lost {
+	uint32_t bytes[TRAIN], count;
+};
+
+static void ring_note(void *context, struct rte_mbuf *packet)
+{
+	struct ring_lost *lost = context;
+
+	lost->bytes[lost->count++] = packet_length(packet);
+}
+
+/* Frames of 101, 102 ... 110 bytes, 1 km apart from their receiver: the last ones are still in flight. */
+Test(link, a_receiver_s_ring_loses_what_came_while_it_was_full)
+{
+	struct engine *engine = engine_create(UINT64_MAX - 3 * PS_PER_US);
+	struct link_params params = {10000000000, 5 * PS_PER_US, 24};
+	struct end end = {.left = 0};
+	struct ring_lost lost = {.count = 0};
+	struct wire wire;
+	struct rte_mbuf *packet;
+	uint64_t arrival_ps = 5 * PS_PER_US, taken = 0;
+
+	engine_add(engine, &end.node, &ring_ops);
+	wire_init(&wire, engine, &params, &end.node, 0);
+	for (uint32_t i = 1; i <= 10; i++) {
+		packet = rte_pktmbuf_alloc(harness_pool());
+		cr_assert_not_null(rte_pktmbuf_append(packet, (uint16_t)(100 + i)));
+		packet_virtual_bytes_set(packet, 0);
+		wire_send(&wire, packet);
+		/* (100 + i + 24) * 8 bits at 10 Gb/s; the seventh is there when we look. */
+		arrival_ps += i <= 7 ? (124 + i) * UINT64_C(800) : 0;
+	}
+	cr_assert_eq(engine_run(engine, engine->start_ps + arrival_ps), 0);
+	cr_assert_eq(wire_arrived_count(&wire), 7);
+	cr_expect_eq(wire_lose(&wire, 7, ring_note, &lost), 0, "it has just room for them");
+	cr_expect_eq(wire_lose(&wire, 3, ring_note, &lost), 4);
+	cr_expect_eq(wire_lose(&wire, 3, ring_note, &lost), 0, "once");
+	cr_assert_eq(lost.count, 4);
+	for (uint32_t i = 0; i < 4; i++)
+		cr_expect_eq(lost.bytes[i], 104 + i, "the first three stay");
+	cr_expect_eq(wire_frame_count(&wire), 6);
+	/* The rest comes when it would have come, in order. */
+	for (uint32_t i = 1; i <= 10; i++) {
+		if (i >= 4 && i <= 7)
+			continue;
+		if (i > 7) {
+			cr_expect_eq(wire_receive(&wire, &packet, 1), 0);
+			arrival_ps += (124 + i) * UINT64_C(800);
+			cr_assert_eq(engine_run(engine, engine->start_ps + arrival_ps), 0);
+		}
+		cr_assert_eq(wire_receive(&wire, &packet, 1), 1, "frame %u", i);
+		cr_expect_eq(packet_length(packet), 100 + i);
+		rte_pktmbuf_free(packet);
+		taken++;
+	}
+	cr_expect_eq(taken, 6);
+	cr_expect_eq(wire_frame_count(&wire), 0);
+	wire_fini(&wire);
+	engine_remove(engine, &end.node);
+	engine_free(engine);
+	harness_check_pool();
+}

@@ -106,6 +106,7 @@ static int create_switch(struct fabric *fabric, uint32_t index,
 		.port_count = (uint16_t)topology->nodes[node].link_count,
 		.worker_count = scenario->leaf.config.leaf.workers,
 		.poll_ps = scenario->leaf.poll_ps,
+		.rx_ring_frames = scenario->leaf.rx_ring_frames,
 		.pool = fabric->pool,
 		.queue_pool = fabric->queue_pool,
 		.packets_max = fabric_switch_packets(scenario),
@@ -433,11 +434,32 @@ int fabric_link(struct fabric *fabric, uint32_t link, bool up)
 
 /* --- what became of it --- */
 
+void fabric_ring_lost(const struct fabric *fabric, struct fabric_ring_lost *sum)
+{
+	memset(sum, 0, sizeof(*sum));
+	for (uint32_t i = 0; i < fabric->scenario->topology->switch_count; i++) {
+		uint8_t lossless = fabric->switches[i]->snapshot->lossless_mask;
+		struct switch_lost lost;
+
+		switch_lost(fabric->switches[i], &lost);
+		sum->frames += lost.control;
+		for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
+			sum->frames += lost.packets[p];
+			if ((lossless >> p & 1) != 0)
+				sum->lossless_packets += lost.packets[p];
+		}
+	}
+}
+
 void fabric_conservation(const struct fabric *fabric, struct fabric_conservation *sum)
 {
 	const struct topology *topology = fabric->scenario->topology;
+	struct fabric_ring_lost lost;
 
 	memset(sum, 0, sizeof(*sum));
+	/* First: what is lost is no longer on its wire. */
+	fabric_ring_lost(fabric, &lost);
+	sum->dropped += lost.frames;
 	for (uint32_t i = 0; i < topology->host_count; i++) {
 		sum->injected += fabric->hosts[i].sent_packets;
 		sum->delivered += fabric->hosts[i].received_packets;
@@ -503,7 +525,10 @@ uint64_t fabric_digest(const struct fabric *fabric)
 {
 	const struct topology *topology = fabric->scenario->topology;
 	uint64_t digest = DIGEST_START;
+	struct fabric_ring_lost lost;
 
+	/* What is lost counts, seen or not. */
+	fabric_ring_lost(fabric, &lost);
 	for (uint32_t i = 0; i < 2 * topology->link_count; i++) {
 		digest = digest_add(digest, fabric->wires[i].digest);
 		digest = digest_add(digest, fabric->wires[i].sent_bytes);

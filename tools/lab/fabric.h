@@ -39,8 +39,8 @@ struct fabric {
 	struct queue_pool *queue_pool;
 	struct switch_node **switches; /* [topology->switch_count] */
 	struct host *hosts;            /* [topology->host_count] */
-	struct wire *wires;    /* [2 * topology->link_count]: 2 l from end 0, 2 l + 1 from end 1 */
-	bool *link_down;       /* [topology->link_count] */
+	struct wire *wires; /* [2 * topology->link_count]: 2 l from end 0, 2 l + 1 from end 1 */
+	bool *link_down;    /* [topology->link_count] */
 	bool *stale; /* [topology->switch_count]: it doesn't know the state of its links yet */
 	struct config classes; /* in force: what the scenario says, or the last reload */
 	struct traffic traffic;
@@ -88,12 +88,21 @@ void fabric_link_speed(struct fabric *fabric, uint32_t link, uint64_t rate_bps);
 /** Tell switches of the state of their links. @return 0; -EAGAIN: again, later; or another -errno */
 int fabric_refresh(struct fabric *fabric);
 
+/* What receive rings of switches had no room for. */
+struct fabric_ring_lost {
+	uint64_t frames; /* pauses included */
+	uint64_t lossless_packets;
+};
+
+/** Until now. Such frames are gone from their wires afterwards, if they were not before. */
+void fabric_ring_lost(const struct fabric *fabric, struct fabric_ring_lost *sum);
+
 /* What became of every frame. injected + copied == delivered + dropped + consumed + in_flight. */
 struct fabric_conservation {
 	uint64_t injected;  /* put on a wire by a host */
 	uint64_t copied;    /* made by switches to flood */
 	uint64_t delivered; /* taken by a host */
-	uint64_t dropped; /* corrupted frames included */
+	uint64_t dropped;   /* corrupted frames included */
 	uint64_t consumed;
 	uint64_t in_flight;  /* in queues and on wires */
 	uint64_t violations; /* switch steps after which the sum was wrong */

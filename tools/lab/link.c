@@ -196,6 +196,40 @@ uint32_t wire_arrived_count(const struct wire *wire)
 	return count;
 }
 
+/* Only the first frame is an event, and that one stays: nothing has to be scheduled anew. */
+static __rte_noinline uint32_t wire_lose_behind(struct wire *wire, uint32_t keep,
+						void (*lost)(void *context,
+							     struct rte_mbuf *packet),
+						void *context)
+{
+	uint64_t now_ps = wire->engine->now_ps;
+	uint32_t from = wire->head + keep, to = from;
+
+	for (; to != wire->tail; to++) {
+		const struct wire_frame *frame = &wire->frames[to & wire->mask];
+
+		if (time_after(frame->arrival_ps, now_ps))
+			break;
+		lost(context, frame->packet);
+		wire->digest = digest_add(wire->digest, frame->arrival_ps - wire->engine->start_ps);
+		rte_pktmbuf_free(frame->packet);
+	}
+	for (uint32_t i = 0; to + i != wire->tail; i++)
+		wire->frames[(from + i) & wire->mask] = wire->frames[(to + i) & wire->mask];
+	wire->tail -= to - from;
+	return to - from;
+}
+
+uint32_t wire_lose(struct wire *wire, uint32_t keep,
+		   void (*lost)(void *context, struct rte_mbuf *packet), void *context)
+{
+	if (likely(wire->tail - wire->head <= keep) ||
+	    time_after(wire->frames[(wire->head + keep) & wire->mask].arrival_ps,
+		       wire->engine->now_ps))
+		return 0;
+	return wire_lose_behind(wire, keep, lost, context);
+}
+
 uint64_t wire_busy_ps(const struct wire *wire)
 {
 	uint64_t now_ps = wire->engine->now_ps;

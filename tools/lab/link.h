@@ -12,7 +12,8 @@
  *
  * Frames on a wire wait in order in a ring; only the first one is an event of the engine. A frame
  * that has arrived stays in the ring until its node takes it. A wire can be made to corrupt frames,
- * which its receiver's check then drops; it drops no other.
+ * which its receiver's check then drops, and a receiver may have a ring with an end, wire_lose(); no other
+ * frame is lost.
  *
  * Taps see every frame as it is put on the wire. What few wires have, taps and errors, is apart: all
  * others pay one test.
@@ -53,7 +54,7 @@ struct wire_tap {
 
 /* Bits turn over at random, each for itself. */
 struct wire_errors {
-	uint64_t rate; /* wrong ones among SCENARIO_ERROR_BITS */
+	uint64_t rate;              /* wrong ones among SCENARIO_ERROR_BITS */
 	uint64_t from_ps, until_ps; /* of arrivals */
 	bool endless;               /* until_ps doesn't count */
 	struct random random;
@@ -131,6 +132,16 @@ void wire_listen(struct wire *wire, struct wire_tap *tap);
 
 /** Corrupt frames that arrive in a time, as said; what was said before ends. */
 void wire_corrupt(struct wire *wire, const struct wire_errors *errors);
+
+/**
+ * Lose what has arrived beyond the first `keep` frames that wait: what a receiver's ring of that many had no
+ * room for, as long as this is called before every wire_receive(). A corrupted frame takes its place, too.
+ * @param keep >= 1
+ * @param lost gets each frame, which is freed afterwards
+ * @return how many
+ */
+uint32_t wire_lose(struct wire *wire, uint32_t keep,
+		   void (*lost)(void *context, struct rte_mbuf *packet), void *context);
 
 /** Frames that were corrupted, and so dropped at the receiver, until now. */
 static inline uint64_t wire_corrupted(const struct wire *wire)

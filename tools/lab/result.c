@@ -181,6 +181,7 @@ static void drops_result(const struct simulation *simulation, json_t *result)
 {
 	const struct fabric *fabric = simulation->fabric;
 	uint64_t reasons[DROP_COUNT] = {0}, lossless = 0, host_drops = 0;
+	struct fabric_ring_lost lost;
 	json_t *drops = json_object();
 
 	for (uint32_t i = 0; i < simulation->scenario->topology->switch_count; i++) {
@@ -207,7 +208,10 @@ static void drops_result(const struct simulation *simulation, json_t *result)
 		host_drops += buffer == NULL ? 0 : buffer->dropped_packets;
 		lossless += buffer == NULL ? 0 : buffer->lossless_dropped_packets;
 	}
+	fabric_ring_lost(fabric, &lost);
+	lossless += lost.lossless_packets;
 	set_integer(drops, "host_buffer", host_drops);
+	set_integer(drops, "rx_ring", lost.frames);
 	for (uint32_t reason = 0; reason < DROP_COUNT; reason++)
 		set_integer(drops, drop_name((enum drop_reason)reason), reasons[reason]);
 	set_integer(drops, "fcs", faults_corrupted(fabric));

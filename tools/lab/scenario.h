@@ -93,6 +93,7 @@ struct scenario {
 		struct config config;
 		uint64_t
 			poll_ps; /* from one poll of a worker to the next, at most; 0: never late */
+		uint32_t rx_ring_frames; /* 0: without end */
 	} leaf;
 	struct scenario_hosts hosts;
 	struct scenario_traffic *traffic;

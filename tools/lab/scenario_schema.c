@@ -4,6 +4,7 @@
 #include "config/schema_leaf.h"
 #include "dataplane/worker.h"
 #include "tools/lab/scenario_limits.h"
+#include "tools/lab/virtual_io.h"
 
 static const struct schema_row leaf_rows[] = {
 	CONFIG_CLASSES_ROWS,
@@ -16,6 +17,10 @@ static const struct schema_row leaf_rows[] = {
 	 .fallback = "0",
 	 .help = "A worker looks at its ports again after half of this time at least and all of it at "
 		 "most, as on a CPU; headroom grows with it. 0: an ideal switch, never late."},
+	{"rx_ring", SCHEMA_UINT, SCHEMA_FIELD(struct scenario_leaf, rx_ring_frames),
+	 .max = VIRTUAL_RING_FRAMES_MAX, .fallback = "0",
+	 .help = "Frames that wait in the receive ring of a port at most, as in a NIC's; what comes while "
+		 "it is full is lost. 0: without end."},
 	{"memory", SCHEMA_SIZE, SCHEMA_FIELD(struct config, leaf.memory_bytes), .min = 1 << 20,
 	 .max = UINT64_C(1) << 40, .fallback = "64MiB",
 	 .help = "Packet buffer memory of each switch. An accounting limit: the lab itself needs a "

@@ -172,6 +172,7 @@ struct switch_node *switch_create(struct engine *engine, const struct switch_par
 	switch_node->first = leaf_worker(switch_node->leaf, 0);
 	switch_node->worker_count = params->worker_count;
 	switch_node->poll_ps = params->poll_ps;
+	switch_node->rx_ring_frames = params->rx_ring_frames;
 	switch_node->ideal = params->worker_count == 1 && params->poll_ps == 0;
 	switch_node->random = random_of(params->seed, RANDOM_WORKERS, 0);
 	for (uint16_t w = 0; w < params->worker_count; w++)
@@ -206,6 +207,7 @@ int switch_attach(struct switch_node *switch_node, uint16_t port, struct wire *t
 	struct virtual_io *io = &switch_node->io[port];
 
 	virtual_io_init(io, port, switch_node->mac, switch_node->poll_ps == 0, tx, rx);
+	virtual_io_set_ring(io, switch_node->rx_ring_frames, &switch_node->snapshot);
 	return leaf_attach(switch_node->leaf, port, &io->io, port_owner(switch_node, port));
 }
 
@@ -228,4 +230,19 @@ int switch_publish(struct switch_node *switch_node, const struct snapshot *snaps
 				     : (UINT64_C(1) << switch_node->worker_count) - 1;
 	engine_wake(switch_node->node.engine, &switch_node->node, now_ps);
 	return 0;
+}
+
+void switch_lost(struct switch_node *switch_node, struct switch_lost *lost)
+{
+	memset(lost, 0, sizeof(*lost));
+	for (uint16_t port = 0; port < switch_node->port_count; port++) {
+		struct virtual_io *io = &switch_node->io[port];
+
+		if (io->rx == NULL)
+			continue;
+		virtual_io_settle(io);
+		for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+			lost->packets[p] += io->lost[p];
+		lost->control += io->lost_control;
+	}
 }

@@ -37,9 +37,16 @@ struct switch_params {
 	uint32_t packets_max;          /* in this leaf at most */
 	uint32_t fdb_entries;
 	uint64_t seed;
-	uint64_t poll_ps;   /* from one poll of a worker to the next, at most; 0: never late */
-	const uint8_t *mac; /* of all its ports */
+	uint64_t poll_ps;        /* from one poll of a worker to the next, at most; 0: never late */
+	uint32_t rx_ring_frames; /* of each port's receive ring; 0: without end */
+	const uint8_t *mac;      /* of all its ports */
 	bool check;
+};
+
+/* Frames that were lost at full receive rings: by class, and MAC control frames. */
+struct switch_lost {
+	uint64_t packets[PRIORITY_COUNT];
+	uint64_t control;
 };
 
 struct switch_worker {
@@ -62,6 +69,7 @@ struct switch_node {
 	uint64_t violations;   /* steps after which something was missing */
 	uint64_t violation_ps; /* when first */
 	uint64_t poll_ps;
+	uint32_t rx_ring_frames;
 	struct random random;
 	struct switch_worker worker[WORKER_COUNT_MAX];
 	/* Snapshots that were replaced, until no worker can hold them. */
@@ -81,6 +89,9 @@ void switch_free(struct switch_node *switch_node);
 
 /** Plug wires in. Every port, before the first run. @return 0 or -errno */
 int switch_attach(struct switch_node *switch_node, uint16_t port, struct wire *tx, struct wire *rx);
+
+/** What its receive rings had no room for until now. The frames are gone from the wires afterwards. */
+void switch_lost(struct switch_node *switch_node, struct switch_lost *lost);
 
 /** A worker is not polled until then, whatever comes. */
 void switch_stall(struct switch_node *switch_node, uint16_t worker, uint64_t until_ps);

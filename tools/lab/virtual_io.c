@@ -5,13 +5,39 @@
 
 #include <rte_mbuf.h>
 
+#include "dataplane/classify.h"
+#include "dataplane/packet.h"
+#include "dataplane/snapshot.h"
+
+static void lose(void *context, struct rte_mbuf *packet)
+{
+	struct virtual_io *virtual_io = context;
+	const struct snapshot *snapshot = *virtual_io->snapshot;
+	const struct port_table *port = &snapshot->port[virtual_io->io.port];
+	struct parsed parsed;
+
+	(void)parse_burst(&packet, 1, &parsed);
+	if (parsed.kind == KIND_MAC_CONTROL)
+		virtual_io->lost_control++;
+	else
+		virtual_io->lost[classify_priority(snapshot, port, &parsed)]++;
+}
+
+void virtual_io_settle(struct virtual_io *virtual_io)
+{
+	if (virtual_io->io.rx_ring_frames != 0)
+		wire_lose(virtual_io->rx, virtual_io->io.rx_ring_frames, lose, virtual_io);
+}
+
 static uint16_t virtual_rx_burst(struct port_io *io, uint16_t queue, struct rte_mbuf **packets,
 				 uint16_t count)
 {
 	struct virtual_io *virtual_io = (struct virtual_io *)io;
-	uint16_t n = wire_receive(virtual_io->rx, packets, count);
+	uint16_t n;
 
 	(void)queue;
+	virtual_io_settle(virtual_io);
+	n = wire_receive(virtual_io->rx, packets, count);
 	for (uint16_t i = 0; i < n; i++)
 		packets[i]->port = io->port;
 	return n;
@@ -36,8 +62,11 @@ static uint16_t virtual_tx_burst(struct port_io *io, uint16_t queue, struct rte_
 
 static int32_t virtual_rx_backlog(struct port_io *io, uint16_t queue)
 {
+	struct virtual_io *virtual_io = (struct virtual_io *)io;
+
 	(void)queue;
-	return (int32_t)wire_arrived_count(((struct virtual_io *)io)->rx);
+	virtual_io_settle(virtual_io);
+	return (int32_t)wire_arrived_count(virtual_io->rx);
 }
 
 static int32_t virtual_tx_backlog(struct port_io *io, uint16_t queue)
@@ -56,8 +85,12 @@ static int virtual_link(struct port_io *io, struct port_io_link *link)
 
 static void virtual_stats(struct port_io *io, struct port_io_stats *stats)
 {
-	(void)io;
+	const struct virtual_io *virtual_io = (const struct virtual_io *)io;
+
 	memset(stats, 0, sizeof(*stats));
+	stats->rx_missed_packets = virtual_io->lost_control;
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+		stats->rx_missed_packets += virtual_io->lost[p];
 }
 
 static void virtual_close(struct port_io *io)
@@ -88,4 +121,11 @@ void virtual_io_init(struct virtual_io *virtual_io, uint16_t port, const uint8_t
 		.rx = rx,
 	};
 	memcpy(virtual_io->io.mac, mac, sizeof(virtual_io->io.mac));
+}
+
+void virtual_io_set_ring(struct virtual_io *virtual_io, uint32_t frames,
+			 const struct snapshot *const *snapshot)
+{
+	virtual_io->io.rx_ring_frames = frames;
+	virtual_io->snapshot = snapshot;
 }
