@@ -271,7 +271,6 @@ static bool run_experiment(struct experiment *experiment)
 		stand_stream(stand, &(struct stream_params){
 					    .from = (uint16_t)i,
 					    .to = (uint16_t)experiment->senders,
-					    .dscp = 26,
 					    .priority = 3,
 					    .start_ps = draw(experiment, 0, 8) * frame_ps / 8,
 					    .large_bytes = experiment->frame_bytes});

@@ -47,7 +47,6 @@ static struct stream *flow(struct stand *stand, uint16_t from, uint8_t priority,
 {
 	return stand_stream(stand, &(struct stream_params){.from = from,
 							   .to = SINK,
-							   .dscp = priority == 3 ? 26 : 28,
 							   .priority = priority,
 							   .rate_bps = permille * (LINE_BPS / 1000),
 							   .start_ps = stand_now_ps(stand),
@@ -211,7 +210,6 @@ static struct stream *burst_stream(struct stand *stand)
 {
 	return stand_stream(stand, &(struct stream_params){.from = A,
 							   .to = SINK,
-							   .dscp = 26,
 							   .priority = 3,
 							   .start_ps = 1,
 							   .stop_ps = 1,

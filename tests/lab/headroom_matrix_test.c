@@ -97,7 +97,6 @@ static void add_streams(struct stand *stand, const struct corner *corner)
 			stand_stream(stand,
 				     &(struct stream_params){.from = peer,
 							     .to = SINK,
-							     .dscp = (uint8_t)(8 * p),
 							     .priority = p,
 							     .large_bytes = full_bytes(corner),
 							     .small_share = small_share(corner)});
@@ -473,11 +472,9 @@ Test(headroom_matrix, HR_SHARED_ports_that_fit_the_pool_at_once_lose_nothing)
 
 	cr_assert_eq(stand_snapshot(stand)->buffer.headroom_pool_bytes, 5 * each / 2);
 	for (uint16_t peer = 1; peer <= 2; peer++)
-		stand_stream(stand, &(struct stream_params){.from = peer,
-							    .to = 0,
-							    .dscp = 8,
-							    .priority = 1,
-							    .large_bytes = 4214});
+		stand_stream(stand,
+			     &(struct stream_params){
+				     .from = peer, .to = 0, .priority = 1, .large_bytes = 4214});
 	stand_stream(stand, &(struct stream_params){
 				    .from = 0, .to = 1, .small_share = 16, .large_bytes = 4214});
 	stand_stream(stand, &(struct stream_params){
@@ -528,7 +525,6 @@ Test(headroom_matrix, HR_POOL_nothing_is_lost_until_the_pool_is_used_up)
 		for (uint8_t p = 1; p <= 2; p++)
 			stand_stream(stand, &(struct stream_params){.from = peer,
 								    .to = 0,
-								    .dscp = (uint8_t)(8 * p),
 								    .priority = p,
 								    .start_ps = 10 * PS_PER_US,
 								    .large_bytes = 1082});

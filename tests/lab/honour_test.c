@@ -35,8 +35,6 @@ enum { A, B, SINK, PORTS };
 	"  - {priority: 5, name: five, dscp: [40], weight: 14}\n"                            \
 	"  - {priority: 0, name: best-effort, weight: 14}\n"
 
-static const uint8_t dscps[PRIORITY_COUNT] = {0, 8, 16, 26, 28, 40};
-
 static struct stand *open_ports(void)
 {
 	return stand_create(&(struct stand_params){
@@ -48,7 +46,6 @@ static struct stream *flow(struct stand *stand, uint16_t from, uint8_t priority,
 {
 	return stand_stream(stand, &(struct stream_params){.from = from,
 							   .to = SINK,
-							   .dscp = dscps[priority],
 							   .priority = priority,
 							   .rate_bps = percent * GBPS,
 							   .start_ps = stand_now_ps(stand),

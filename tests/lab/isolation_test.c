@@ -18,14 +18,11 @@ TestSuite(isolation, .init = harness_start);
 #define FRAME    1082u
 #define LOSSLESS 0x18u
 
-static const uint8_t dscps[PRIORITY_COUNT] = {0, 0, 0, 26, 28};
-
 static struct stream *flow(struct stand *stand, uint16_t from, uint16_t to, uint8_t priority,
 			   uint32_t gbps)
 {
 	return stand_stream(stand, &(struct stream_params){.from = from,
 							   .to = to,
-							   .dscp = dscps[priority],
 							   .priority = priority,
 							   .rate_bps = gbps * UINT64_C(1000000000),
 							   .start_ps = stand_now_ps(stand) + US,

@@ -28,8 +28,6 @@ TestSuite(pauses, .init = harness_start);
 
 enum { SOURCE, SINK_1, SINK_2, SINK_3, PORTS };
 
-static const uint8_t dscps[PRIORITY_COUNT] = {0, 0, 0, 26, 28};
-
 #define CLASSES(small_, offset_)                                                                   \
 	"classes:\n"                                                                               \
 	"  - {priority: 3, name: roce, dscp: [26], lossless: true, weight: 40, rdma_mtu: 1024,\n"  \
@@ -63,7 +61,6 @@ static struct stream *flow(struct stand *stand, uint16_t from, uint16_t to, uint
 {
 	return stand_stream(stand, &(struct stream_params){.from = from,
 							   .to = to,
-							   .dscp = dscps[priority],
 							   .priority = priority,
 							   .rate_bps = mbps * UINT64_C(1000000),
 							   .start_ps = stand_now_ps(stand),

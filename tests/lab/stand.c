@@ -490,6 +490,18 @@ static const uint8_t codepoints[] = {
 	[STAND_CE] = ECN_CE,
 };
 
+/* The lowest of the class with this priority. */
+static uint8_t dscp_of(const struct stand *stand, uint8_t priority)
+{
+	const struct config *config = stand->rig->config;
+
+	for (uint32_t i = 0; i < config->class_count; i++)
+		if (config->classes[i].priority == priority && config->classes[i].dscp != 0)
+			return (uint8_t)__builtin_ctzll(config->classes[i].dscp);
+	cr_assert_fail("no class has priority %u", priority);
+	return 0;
+}
+
 struct stream *stand_stream(struct stand *stand, const struct stream_params *params)
 {
 	struct blaster *blaster = &stand->blaster[params->from];
@@ -497,7 +509,7 @@ struct stream *stand_stream(struct stand *stand, const struct stream_params *par
 		.destination_mac = {2, 0, 0, 0, 0, 1},
 		.source_mac = {2, 0, 0, 0, 1, (uint8_t)params->from},
 		.family = 4,
-		.tos = (uint8_t)(params->dscp << 2 | codepoints[params->ecn]),
+		.tos = (uint8_t)(dscp_of(stand, params->priority) << 2 | codepoints[params->ecn]),
 		.source_ip = {10, 0, (uint8_t)params->from, 2},
 		.destination_ip = {10, 0, (uint8_t)params->to, 2},
 		.queue_pair = FLOW_QUEUE_PAIR + stand->stream_count,

@@ -29,7 +29,7 @@ enum stand_ecn { STAND_ECT0, STAND_ECT1, STAND_NOT_ECT, STAND_CE };
 struct stream_params {
 	uint16_t from, to;
 	enum stand_ecn ecn;
-	uint8_t dscp, priority;     /* that the leaf gives this DSCP */
+	uint8_t priority;           /* its DSCP is the lowest of the class that has it */
 	uint64_t rate_bps;          /* on the wire; 0: line rate */
 	uint64_t start_ps, stop_ps; /* since the start; stop 0: never */
 	uint32_t large_bytes;       /* rounded down to what there is */

@@ -34,8 +34,6 @@ enum { ET1, ET2, ET3, ET4 };
 
 #define LOSSLESS 0x18u
 
-static const uint8_t dscps[PRIORITY_COUNT] = {0, 0, 0, 26, 28};
-
 static struct stand *open_ports(uint16_t ports, const char *rest)
 {
 	return stand_create(&(struct stand_params){
@@ -48,7 +46,6 @@ static struct stream *flow(struct stand *stand, uint16_t from, uint16_t to, uint
 {
 	return stand_stream(stand, &(struct stream_params){.from = from,
 							   .to = to,
-							   .dscp = dscps[priority],
 							   .priority = priority,
 							   .rate_bps = mbps * UINT64_C(1000000),
 							   .start_ps = stand_now_ps(stand),

@@ -32,8 +32,6 @@ TestSuite(thresholds, .init = harness_start);
 
 enum { SINK, PEER };
 
-static const uint8_t dscps[PRIORITY_COUNT] = {0, 8, 0, 26, 28};
-
 /* Buffers are worth a frame of FRAME bytes each. */
 static struct stand *open_response(uint16_t ports, const char *alpha, uint32_t packets,
 				   const char *response)
@@ -70,7 +68,6 @@ static struct stream *flow(struct stand *stand, uint16_t from, uint16_t to, uint
 {
 	return stand_stream(stand, &(struct stream_params){.from = from,
 							   .to = to,
-							   .dscp = dscps[priority],
 							   .priority = priority,
 							   .start_ps = start_ps,
 							   .large_bytes = FRAME,

@@ -139,7 +139,6 @@ static void check_case(bool wred, bool ecn, enum stand_ecn codepoint)
 		stand_stream(stand, &(struct stream_params){.from = SENDER,
 							    .to = SINK,
 							    .ecn = codepoint,
-							    .dscp = 8,
 							    .priority = 1,
 							    .start_ps = 1,
 							    .stop_ps = 1,
