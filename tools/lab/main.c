@@ -18,6 +18,7 @@
 #include "tools/lab/allocate.h"
 #include "tools/lab/environment.h"
 #include "tools/lab/expect.h"
+#include "tools/lab/recording.h"
 #include "tools/lab/report.h"
 #include "tools/lab/simulation.h"
 
@@ -30,6 +31,8 @@ struct arguments {
 	bool quiet, check;
 	uint64_t seed;
 	struct scenario_options scenario;
+	struct recording *recordings;
+	uint32_t recording_count;
 };
 
 static void print_usage(FILE *out)
@@ -45,6 +48,11 @@ static void print_usage(FILE *out)
 	      "  --set PATH=VALUE    another value of a key, as in fabric.leaf_spine.leaves=4\n"
 	      "                      or traffic[0].incast.senders=8; may be repeated\n"
 	      "  --json FILE         write the result as JSON; - is standard output\n"
+	      "  --pcap LINK=FILE    write the frames of a link for Wireshark (pcapng), both\n"
+	      "                      directions; may be repeated\n"
+	      "  --trace flow:NAME=FILE, --trace queue:SWITCH:LINK:PRIORITY=FILE\n"
+	      "                      write what happens to a flow's packets, or in the queue of\n"
+	      "                      a switch towards a link, as CSV; may be repeated\n"
 	      "  --quiet             no summary and no progress bar\n"
 	      "  --check-every-step  test after every step of every switch that no packet is\n"
 	      "                      missing; slow\n"
@@ -227,12 +235,19 @@ static int simulate(const struct arguments *arguments, const struct scenario *sc
 	result = simulation_result(simulation);
 	status = expects_check_names(scenario, result);
 	json_decref(result);
+	if (status == STATUS_OK &&
+	    recordings_open(arguments->recordings, arguments->recording_count,
+			    simulation->fabric) != 0)
+		status = STATUS_ERROR;
 	if (status == STATUS_OK) {
 		status = simulation_run(simulation, bar ? report_progress : NULL) == 0
 				 ? STATUS_OK
 				 : STATUS_ERROR;
 		if (bar)
 			report_progress_end();
+		if (recordings_close(arguments->recordings, arguments->recording_count,
+				     status == STATUS_OK) != 0)
+			status = STATUS_ERROR;
 	}
 	if (status == STATUS_OK) {
 		result = simulation_result(simulation);
@@ -284,7 +299,15 @@ static int run(const struct arguments *arguments)
 
 /* --- arguments --- */
 
-enum { OPTION_SEED = 256, OPTION_SET, OPTION_JSON, OPTION_QUIET, OPTION_CHECK };
+enum {
+	OPTION_SEED = 256,
+	OPTION_SET,
+	OPTION_JSON,
+	OPTION_QUIET,
+	OPTION_CHECK,
+	OPTION_PCAP,
+	OPTION_TRACE
+};
 
 static int parse_seed(const char *text, uint64_t *seed)
 {
@@ -298,12 +321,27 @@ static int parse_seed(const char *text, uint64_t *seed)
 	return STATUS_USAGE;
 }
 
+static int parse_recording(struct arguments *arguments, bool trace, const char *what)
+{
+	struct recording *recording = &arguments->recordings[arguments->recording_count++];
+
+	*recording = (struct recording){.trace = trace, .what = what};
+	if (recording_valid(recording))
+		return 0;
+	return trace ? usage_error("--trace needs flow:NAME=FILE or "
+				   "queue:SWITCH:LINK:PRIORITY=FILE, not ",
+				   what)
+		     : usage_error("--pcap needs LINK=FILE, not ", what);
+}
+
 static int parse_run(int count, char **texts, struct arguments *arguments, const char **assignments)
 {
 	static const struct option options[] = {
 		{"seed", required_argument, NULL, OPTION_SEED},
 		{"set", required_argument, NULL, OPTION_SET},
 		{"json", required_argument, NULL, OPTION_JSON},
+		{"pcap", required_argument, NULL, OPTION_PCAP},
+		{"trace", required_argument, NULL, OPTION_TRACE},
 		{"quiet", no_argument, NULL, OPTION_QUIET},
 		{"check-every-step", no_argument, NULL, OPTION_CHECK},
 		{NULL, 0, NULL, 0},
@@ -325,6 +363,11 @@ static int parse_run(int count, char **texts, struct arguments *arguments, const
 			break;
 		case OPTION_JSON:
 			arguments->json = optarg;
+			break;
+		case OPTION_PCAP:
+		case OPTION_TRACE:
+			if (parse_recording(arguments, option == OPTION_TRACE, optarg) != 0)
+				return STATUS_USAGE;
 			break;
 		case OPTION_QUIET:
 			arguments->quiet = true;
@@ -349,12 +392,16 @@ static int parse_run(int count, char **texts, struct arguments *arguments, const
 static int main_run(int count, char **texts)
 {
 	const char **assignments = allocate((size_t)count * sizeof(*assignments));
-	struct arguments arguments = {.scenario.assignments = assignments};
+	struct arguments arguments = {
+		.scenario.assignments = assignments,
+		.recordings = allocate((size_t)count * sizeof(struct recording)),
+	};
 	int status = parse_run(count, texts, &arguments, assignments);
 
 	if (status == 0)
 		status = run(&arguments);
 	free(assignments);
+	free(arguments.recordings);
 	return status;
 }
 

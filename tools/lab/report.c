@@ -4,13 +4,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "tools/lab/allocate.h"
 #include "tools/lab/collective_report.h"
+#include "tools/lab/output.h"
 
 #define BAR_CELLS    40
 #define FLOWS_SHOWN  20
@@ -156,90 +153,23 @@ void report_print(json_t *result, FILE *out)
 	fprintf(out, "digest %s\n", text(result, "digest"));
 }
 
-/* Everything must have reached the disk: a full one says so late. */
-static int finish(FILE *file, const char *path)
-{
-	int error = 0;
-
-	errno = 0;
-	if (ferror(file) || fflush(file) != 0)
-		error = errno != 0 ? errno : EIO;
-	else if (file != stdout && fsync(fileno(file)) != 0 && errno != EINVAL && errno != EROFS)
-		error = errno; /* pipes and devices have nothing to be synchronised */
-	if (file != stdout && fclose(file) != 0 && error == 0)
-		error = errno;
-	if (error == 0)
-		return 0;
-	fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(error));
-	return -error;
-}
-
-static int dump(json_t *result, FILE *file)
-{
-	errno = 0;
-	if (json_dumpf(result, file, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0)
-		return errno != 0 ? -errno : -EIO;
-	fputc('\n', file);
-	return 0;
-}
-
-/* A device or a pipe can't be replaced: it is written to. */
-static bool is_special(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-}
-
-static int write_failed(const char *path, int error)
-{
-	fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(error));
-	return -error;
-}
-
-/* Dump and close. */
-static int write_and_close(json_t *result, FILE *file, const char *path)
-{
-	int dumped = dump(result, file);
-	int finished = finish(file, path);
-
-	if (finished != 0 || dumped == 0)
-		return finished;
-	return write_failed(path, -dumped);
-}
-
-static int write_beside(json_t *result, const char *path, const char *temporary)
-{
-	FILE *file = fopen(temporary, "wxe");
-	int status;
-
-	if (file == NULL)
-		return write_failed(path, errno);
-	status = write_and_close(result, file, path);
-	if (status == 0 && rename(temporary, path) != 0)
-		status = write_failed(path, errno);
-	if (status != 0)
-		(void)unlink(temporary);
-	return status;
-}
-
 int report_write_json(json_t *result, const char *path)
 {
-	char *temporary;
-	FILE *file;
-	int status;
+	struct output output;
+	int error = 0, closed;
 
-	if (strcmp(path, "-") == 0)
-		return write_and_close(result, stdout, "the result to standard output");
-	if (is_special(path)) {
-		file = fopen(path, "we");
-		return file == NULL ? write_failed(path, errno)
-				    : write_and_close(result, file, path);
-	}
-	temporary = allocate_text("%s.%ld.tmp", path, (long)getpid());
-	status = write_beside(result, path, temporary);
-	free(temporary);
-	return status;
+	closed = output_open(&output, path);
+	if (closed != 0)
+		return closed;
+	errno = 0;
+	if (json_dumpf(result, output.file, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0)
+		error = errno != 0 ? errno : EIO;
+	else
+		fputc('\n', output.file);
+	closed = output_close(&output, error == 0);
+	if (closed == 0 && error != 0)
+		fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(error));
+	return closed != 0 ? closed : -error;
 }
 
 void report_progress(uint32_t ppm)

@@ -127,7 +127,17 @@ static __rte_noinline void switch_attend(struct switch_node *switch_node, uint64
 	if (switch_node->check && switch_node->ideal)
 		switch_check(switch_node, now_ps);
 	switch_release(switch_node);
-	switch_node->attention = switch_node->check || switch_node->retired != NULL;
+	for (struct switch_observer *it = switch_node->observer; it != NULL; it = it->next)
+		it->step(it, now_ps);
+	switch_node->attention =
+		switch_node->check || switch_node->retired != NULL || switch_node->observer != NULL;
+}
+
+void switch_observe(struct switch_node *switch_node, struct switch_observer *observer)
+{
+	observer->next = switch_node->observer;
+	switch_node->observer = observer;
+	switch_node->attention = true;
 }
 
 static uint64_t switch_run(struct node *node, uint64_t now_ps)

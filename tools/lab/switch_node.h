@@ -49,6 +49,13 @@ struct switch_lost {
 	uint64_t control;
 };
 
+/* Looks at a switch after each of its steps; embedded in, or pointing to, what does. */
+struct switch_observer {
+	void (*step)(struct switch_observer *observer, uint64_t now_ps);
+	void *context;
+	struct switch_observer *next; /* the switch's */
+};
+
 struct switch_worker {
 	uint64_t due_ps;  /* when it wants to be polled */
 	uint64_t free_ps; /* not before */
@@ -75,6 +82,7 @@ struct switch_node {
 	/* Snapshots that were replaced, until no worker can hold them. */
 	const struct snapshot *snapshot, *retired;
 	uint64_t retired_token;
+	struct switch_observer *observer; /* NULL: nobody looks */
 	void (*snapshot_free)(const struct snapshot *snapshot);
 	struct fib *fib; /* the caller's; freed with the switch by fib_free */
 	const char *name;
@@ -95,6 +103,9 @@ void switch_lost(struct switch_node *switch_node, struct switch_lost *lost);
 
 /** A worker is not polled until then, whatever comes. */
 void switch_stall(struct switch_node *switch_node, uint16_t worker, uint64_t until_ps);
+
+/** Have an observer called after every step from now on. It belongs to the caller. */
+void switch_observe(struct switch_node *switch_node, struct switch_observer *observer);
 
 /**
  * Put a snapshot in force; the switch owns it from now on.
