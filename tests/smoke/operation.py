@@ -132,6 +132,28 @@ def test_reload_under_traffic():
         check_equal(info["reloads"], count, "reloads that the leaf counted")
 
 
+def test_export_under_traffic():
+    """CNT-RATE-EXPORT: everything is read again and again under traffic: nothing is lost, counters only grow"""
+    tables = ("ports", "queues", "buffers", "pfc", "ecn", "drops", "workers")
+    with Trio() as world:
+        world.ping_all()
+        flow = stream(world)
+        before = {}
+        try:
+            for _ in range(200 if LONG else 20):
+                for table in tables:
+                    world.leaf.ctl("show", table, "--json")
+                for name, row in world.leaf.ports().items():
+                    for counter in ("rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "drop_packets"):
+                        check(row[counter] >= before.get((name, counter), 0),
+                              f"{name} {counter}: {row[counter]} after {before.get((name, counter))}")
+                        before[name, counter] = row[counter]
+        finally:
+            flow.stop()
+        check(flow.sent > 100, "too little traffic to say anything")
+        flow.check_complete()
+
+
 def test_reload_by_signal():
     """LF-CFG-RELOAD: SIGHUP takes the changed file over"""
     with Trio() as world:
