@@ -16,6 +16,7 @@
 #include <rte_mempool.h>
 
 #include "tools/lab/allocate.h"
+#include "tools/lab/compare.h"
 #include "tools/lab/environment.h"
 #include "tools/lab/expect.h"
 #include "tools/lab/recording.h"
@@ -38,6 +39,7 @@ struct arguments {
 static void print_usage(FILE *out)
 {
 	fputs("usage: roceleaf-lab run FILE [OPTION...]\n"
+	      "       roceleaf-lab compare [--json] A.json B.json\n"
 	      "       roceleaf-lab list\n"
 	      "       roceleaf-lab --help | --version | --reference\n"
 	      "\n"
@@ -58,6 +60,9 @@ static void print_usage(FILE *out)
 	      "                      missing; slow\n"
 	      "\n"
 	      "  --reference         print every key of a scenario\n"
+	      "\n"
+	      "compare prints what two results (run --json) differ in, with the relative change;\n"
+	      "--json: as JSON. list prints the scenarios that come with the program.\n"
 	      "\n"
 	      "Exit status: 0 every `expect` of the scenario holds, 3 one does not, 1 the file or\n"
 	      "the run is faulty, 2 bad usage.\n",
@@ -405,12 +410,47 @@ static int main_run(int count, char **texts)
 	return status;
 }
 
+static int main_compare(int count, char **texts)
+{
+	bool as_json = count > 1 && strcmp(texts[1], "--json") == 0;
+	const char *paths[2];
+	json_t *results[2] = {NULL, NULL}, *comparison;
+	int status = STATUS_ERROR;
+
+	texts += 1 + as_json;
+	count -= 1 + as_json;
+	if (count == 3 && strcmp(texts[2], "--json") == 0) {
+		as_json = true;
+		count--;
+	}
+	if (count != 2 || texts[0][0] == '-' || texts[1][0] == '-')
+		return usage_error("compare needs two files: compare [--json] A.json B.json", "");
+	for (int i = 0; i < 2; i++) {
+		paths[i] = texts[i];
+		results[i] = compare_read(paths[i]);
+	}
+	if (results[0] != NULL && results[1] != NULL) {
+		comparison = compare_results(paths[0], results[0], paths[1], results[1]);
+		if (as_json)
+			status = report_write_json(comparison, "-") == 0 ? STATUS_OK : STATUS_ERROR;
+		else
+			compare_print(comparison, stdout);
+		status = as_json ? status : flush(stdout);
+		json_decref(comparison);
+	}
+	json_decref(results[0]);
+	json_decref(results[1]);
+	return status;
+}
+
 int main(int count, char **texts)
 {
 	const char *command = count > 1 ? texts[1] : "";
 
 	if (strcmp(command, "run") == 0)
 		return main_run(count - 1, texts + 1);
+	if (strcmp(command, "compare") == 0)
+		return main_compare(count - 1, texts + 1);
 	if (strcmp(command, "list") == 0 && count == 2)
 		return list();
 	if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0) {
