@@ -171,6 +171,16 @@ Test(faults, a_pause_storm_holds_what_goes_to_its_host_and_nothing_else)
 	harness_finish(simulation);
 }
 
+Test(faults, a_pause_storm_without_an_end_lasts_until_the_run_ends)
+{
+	struct simulation *simulation = harness_begin(text_with(
+		FLOWS "faults: [pause_storm: {host: leaf1.h2, priority: 3, at: 100us}]\n"));
+
+	harness_run_to(simulation, 100 * US);
+	cr_expect_eq(received_in(simulation, "a", 101 * US, 1000 * US), 0);
+	harness_finish(simulation);
+}
+
 Test(faults, a_silent_host_sends_nothing_and_still_receives)
 {
 	struct simulation *simulation = harness_begin(

@@ -63,9 +63,10 @@ static void turn_act(struct faults *faults, const struct turn *turn)
 {
 	const struct scenario_fault *fault = turn->fault;
 	struct fabric *fabric = faults->fabric;
-	uint64_t end_ps = time_min(fault->end_ps, fabric->scenario->duration_ps + PS_PER_S);
+	uint64_t last_ps = fabric->scenario->duration_ps + PS_PER_S; /* behind the end */
+	uint64_t end_ps =
+		fabric->engine->start_ps + (fault->end_ps < last_ps ? fault->end_ps : last_ps);
 
-	end_ps += fabric->engine->start_ps;
 	switch (fault->kind) {
 	case SCENARIO_LINK_DOWN:
 		fabric_link_set(fabric, fault->index, !turn->begins);
