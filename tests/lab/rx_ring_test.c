@@ -135,11 +135,11 @@ Test(rx_ring, that_is_longer_or_has_no_end_loses_nothing)
 static void check_result(const struct simulation *simulation, uint64_t frames, uint64_t lossless)
 {
 	json_t *result = simulation_result(simulation);
+	const json_t *drops = json_object_get(result, "drops");
 
-	cr_expect_eq(
-		json_integer_value(json_object_get(json_object_get(result, "drops"), "rx_ring")),
-		frames);
-	cr_expect_eq(json_integer_value(json_object_get(result, "lossless_drops")), lossless);
+	cr_expect_eq((uint64_t)json_integer_value(json_object_get(drops, "rx_ring")), frames);
+	cr_expect_eq((uint64_t)json_integer_value(json_object_get(result, "lossless_drops")),
+		     lossless);
 	json_decref(result);
 }
 
