@@ -211,6 +211,27 @@ Test(faults, a_stalled_worker_stands_still_and_then_catches_up)
 	harness_finish(simulation);
 }
 
+/* 1058 bytes a frame are drained: 10G carry 1000 of 1058 bytes. */
+Test(faults, a_slow_receiver_takes_at_its_rate_and_pauses_its_leaf)
+{
+	struct simulation *simulation = harness_begin(
+		"duration: 1ms\n"
+		"fabric: {leaf_spine: {leaves: 1, spines: 0, hosts_per_leaf: 4, host_speed: 100G}}\n"
+		"hosts: {mtu: 1000, cc: none, receive_buffer: 100KB}\n"
+		"traffic: [flow: {name: a, from: leaf1.h1, to: leaf1.h2, rate: 50G}]\n"
+		"faults: [slow_receiver: {host: leaf1.h2, at: 100us, for: 200us, drain_rate: 10G}]\n");
+
+	check_near(received_in(simulation, "a", 0, 100 * US), payload_of(50000, 100 * US), 3000,
+		   "before");
+	check_near(received_in(simulation, "a", 110 * US, 300 * US),
+		   UINT64_C(10000) * 190 / 8 * 1000 / 1058, 2000, "slow");
+	cr_expect_gt(simulation->fabric->hosts[1].buffer->xoff_frames, 0);
+	check_near(received_until(simulation, "a", 900 * US), payload_of(50000, 900 * US), 3000,
+		   "all has come");
+	cr_expect_eq(harness_drops(simulation), 0);
+	harness_finish(simulation);
+}
+
 Test(faults, at_zero_they_are_there_before_the_first_frame)
 {
 	struct simulation *simulation =
@@ -254,6 +275,7 @@ static const struct {
 	{"too many", "link_errors: {link: leaf1.h1, bit_error_rate: 0.2}", "out of range"},
 	{"too few", "link_errors: {link: leaf1.h1, bit_error_rate: 1e-16}", "out of range"},
 	{"a word", "link_errors: {link: leaf1.h1, bit_error_rate: some}", "not a bit error rate"},
+	{"no receive buffer", "slow_receiver: {host: leaf1.h1, drain_rate: 1G}", "receive_buffer"},
 	{"an unknown kind", "fire: {host: leaf1.h1}", "fire"},
 	{"no time", "link_down: {link: leaf1.h1, for: 0}", "for"},
 	{"overlap", "link_down: {link: leaf1.h1, at: 5us}, link_speed: {link: leaf1.h1, speed: 1G}",

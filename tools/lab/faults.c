@@ -59,6 +59,16 @@ static void fault_link_errors(struct faults *faults, const struct turn *turn)
 	}
 }
 
+/* The frame that is being taken is taken at the rate before. */
+static void fault_slow_receiver(struct host *host, const struct turn *turn)
+{
+	uint64_t drain_bps =
+		turn->begins ? turn->fault->speed_bps : host->params.receive_buffer.drain_bps;
+
+	host->buffer->params.drain_bps = drain_bps;
+	host->buffer->drain = wire_rate_of(drain_bps);
+}
+
 static void turn_act(struct faults *faults, const struct turn *turn)
 {
 	const struct scenario_fault *fault = turn->fault;
@@ -91,6 +101,9 @@ static void turn_act(struct faults *faults, const struct turn *turn)
 		if (turn->begins)
 			switch_stall(fabric->switches[fault->index], (uint16_t)fault->worker,
 				     end_ps);
+		break;
+	case SCENARIO_SLOW_RECEIVER:
+		fault_slow_receiver(&fabric->hosts[fault->index], turn);
 		break;
 	default:
 		assert(false);

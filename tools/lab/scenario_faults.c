@@ -119,6 +119,15 @@ static const struct schema_row worker_stall_rows[] = {
 	{0},
 };
 
+static const struct schema_row slow_receiver_rows[] = {
+	HOST_ROW,
+	FAULT_ROWS,
+	{"drain_rate", SCHEMA_RATE, SCHEMA_FIELD(struct scenario_fault, speed_bps),
+	 .min = RATE_BPS_MIN, .max = RATE_BPS_MAX, .flags = SCHEMA_REQUIRED,
+	 .help = "Rate at which it takes frames from its receive buffer meanwhile."},
+	{0},
+};
+
 static const struct schema_table link_down_table = {
 	"a link_down",
 	link_down_rows,
@@ -152,6 +161,12 @@ static const struct schema_table worker_stall_table = {
 	.help = "A worker of a switch stands still, with all its ports.",
 };
 
+static const struct schema_table slow_receiver_table = {
+	"a slow_receiver",
+	slow_receiver_rows,
+	.help = "The host takes frames more slowly than usual; needs hosts.receive_buffer.",
+};
+
 static const struct schema_row fault_rows[] = {
 	{"link_down", SCHEMA_MAP, SCHEMA_HERE, .table = &link_down_table,
 	 .value = SCENARIO_LINK_DOWN, .help = "A cable is pulled."},
@@ -165,6 +180,8 @@ static const struct schema_row fault_rows[] = {
 	 .value = SCENARIO_SILENT_HOST, .help = "A host sends nothing."},
 	{"worker_stall", SCHEMA_MAP, SCHEMA_HERE, .table = &worker_stall_table,
 	 .value = SCENARIO_WORKER_STALL, .help = "A switch's worker stands still."},
+	{"slow_receiver", SCHEMA_MAP, SCHEMA_HERE, .table = &slow_receiver_table,
+	 .value = SCENARIO_SLOW_RECEIVER, .help = "A host takes frames slowly."},
 	{0},
 };
 
@@ -244,6 +261,13 @@ static bool fault_find(struct fault_check *check)
 
 	if (befalls_link(fault))
 		return fault_find_link(check);
+	if (fault->kind == SCENARIO_SLOW_RECEIVER &&
+	    check->scenario->hosts.receive_buffer_bytes == 0) {
+		schema_fail_key(check->document, check->node,
+				"slow_receiver: hosts take everything at once without a "
+				"hosts.receive_buffer");
+		return false;
+	}
 	if (fault->kind != SCENARIO_WORKER_STALL)
 		return fault_find_node(check, "host", fault->host, true);
 	if (!fault_find_node(check, "switch", fault->switch_name, false))

@@ -24,6 +24,7 @@ enum scenario_fault_kind {
 	SCENARIO_PAUSE_STORM,
 	SCENARIO_SILENT_HOST,
 	SCENARIO_WORKER_STALL,
+	SCENARIO_SLOW_RECEIVER,
 };
 
 /* Bit error rates are counted in so many bits: 1e-15 is the smallest. */
@@ -36,8 +37,8 @@ struct scenario_fault {
 	char switch_name[CONFIG_NAME_BYTES];
 	uint32_t worker;
 	uint8_t priorities; /* bit p: priority p */
-	uint64_t speed_bps;
-	uint64_t errors; /* wrong bits in SCENARIO_ERROR_BITS */
+	uint64_t speed_bps; /* of a link, or at which a host drains its receive buffer */
+	uint64_t errors;    /* wrong bits in SCENARIO_ERROR_BITS */
 	uint64_t at_ps, for_ps;
 	bool for_given;
 	/* Resolved. */
