@@ -7,7 +7,7 @@
  * one node at one time leads to ONE run. Order never depends on addresses or hashes, so that a run
  * is a function of what was scheduled.
  *
- * Structure: a wheel of 4096 slots of 1024 ps each (4.2 us) with a bitmap of used slots, and a
+ * Structure: a wheel of 4096 slots of 2048 ps each (8.4 us) with a bitmap of used slots, and a
  * heap for what lies further ahead. On the prototype the wheel beat 4-ary, binary and pairing heaps
  * by half from 16 hosts on, because frames of one fabric are due within few microseconds. An event
  * is one cache line and carries the addresses that its run will touch first.
@@ -33,7 +33,7 @@
 
 #include "dataplane/units.h"
 
-#define ENGINE_SLOT_SHIFT 10   /* a slot is 1024 ps */
+#define ENGINE_SLOT_SHIFT 11   /* a slot is 2048 ps */
 #define ENGINE_SLOT_COUNT 4096 /* 64 words of the bitmap */
 #define ENGINE_SLOT_PS    (UINT64_C(1) << ENGINE_SLOT_SHIFT)
 #define ENGINE_WINDOW_PS  ((ENGINE_SLOT_COUNT - 64) * ENGINE_SLOT_PS)
