@@ -124,21 +124,30 @@ static void print_about(const char *path)
 	printf("\n");
 }
 
+/* Length of a file's name without its ending. */
+static int scenario_stem(const char *name)
+{
+	return (int)(strlen(name) - strlen(".yaml"));
+}
+
 static int list(void)
 {
 	const char *directory = scenario_directory();
 	struct dirent **entries;
 	int count = scandir(directory, &entries, not_hidden, alphasort);
+	int width = 0;
 
 	if (count < 0) {
 		fprintf(stderr, "roceleaf-lab: can't read %s: %s\n", directory, strerror(errno));
 		return STATUS_ERROR;
 	}
+	for (int i = 0; i < count; i++)
+		if (scenario_stem(entries[i]->d_name) > width)
+			width = scenario_stem(entries[i]->d_name);
 	for (int i = 0; i < count; i++) {
 		char *path = allocate_text("%s/%s", directory, entries[i]->d_name);
-		int stem = (int)(strlen(entries[i]->d_name) - strlen(".yaml"));
 
-		printf("%-20.*s ", stem, entries[i]->d_name);
+		printf("%-*.*s  ", width, scenario_stem(entries[i]->d_name), entries[i]->d_name);
 		print_about(path);
 		free(path);
 		free(entries[i]);
