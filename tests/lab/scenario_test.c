@@ -64,6 +64,15 @@ static const struct {
 	 "s.yaml:2:67: ", "not after"},
 	{RACK "traffic: [{incast: {senders: 3, to: leaf1.h1}}]\n", "s.yaml:2:30: ", "only 2"},
 	{RACK "traffic: [{storm: {}}]\n", "s.yaml:2:", "storm"},
+	{RACK "hosts: {ack_every: 0, cnp: ack}\n", "s.yaml:2:20: ", "cnp: ack needs them"},
+	{RACK "hosts: {cc: dctcp, ack_every: 0}\n", "s.yaml:2:31: ", "dctcp needs them"},
+	{RACK "hosts: {ack_every: 0, window: 9KB}\n", "s.yaml:2:31: ", "9000"},
+	{RACK "hosts: {ack_every: 65537}\n", "s.yaml:2:", "65536"},
+	{RACK "hosts: {drain_rate: 10G}\n", "s.yaml:2:21: ", "receive_buffer"},
+	{RACK "hosts: {receive_buffer: 9KB, receive_headroom: 9KB}\n", "s.yaml:2:48: ", "9000"},
+	{RACK "hosts: {receive_buffer: 9KB}\n", "s.yaml:2:", "under way when host leaf1.h1"},
+	{RACK "hosts: {operation: read}\n", "s.yaml:2:", "read"},
+	{RACK "hosts: {dctcp: {g: 2}}\n", "s.yaml:2:", "g"},
 	{RACK "traffic: [{flow: {from: leaf1.h1}}]\n", "s.yaml:2:", "to"},
 };
 
