@@ -22,7 +22,7 @@ enum { A, B, SINK, PORTS };
 #define GBPS     UINT64_C(1000000000)
 #define LINE_BPS (100 * GBPS)
 
-#define FRAME_BYTES 1082u /* 1024 of payload */
+#define FRAME_BYTES STAND_FRAME
 #define FRAME_PS    ((FRAME_BYTES + WIRE_OVERHEAD_BYTES) * UINT64_C(80))
 #define QUANTUM_PS  UINT64_C(5120)
 #define FRAMES_MAX  4096
@@ -40,17 +40,6 @@ static struct stand *open_ports(const char *ecn, const char *more)
 		 ecn, ecn, more);
 	return stand_create(
 		&(struct stand_params){.ports = PORTS, .speed = {"100G"}, .rest = rest});
-}
-
-/* From now on. @param permille of the line, with what a frame costs on the wire */
-static struct stream *flow(struct stand *stand, uint16_t from, uint8_t priority, uint32_t permille)
-{
-	return stand_stream(stand, &(struct stream_params){.from = from,
-							   .to = SINK,
-							   .priority = priority,
-							   .rate_bps = permille * (LINE_BPS / 1000),
-							   .start_ps = stand_now_ps(stand),
-							   .large_bytes = FRAME_BYTES});
 }
 
 static uint64_t marked(const struct stand *stand, uint8_t priority)
@@ -80,8 +69,8 @@ Test(ecn, ECN_NOCONG_two_classes_below_the_link_s_speed_are_never_marked)
 {
 	struct stand *stand = open_ports("auto", "");
 
-	flow(stand, A, 3, 490);
-	flow(stand, B, 4, 490);
+	stand_flow(stand, A, SINK, 3, 49000);
+	stand_flow(stand, B, SINK, 4, 49000);
 	stand_run(stand, 10 * PS_PER_MS);
 	cr_expect_eq(marked(stand, 3), 0);
 	cr_expect_eq(marked(stand, 4), 0);
@@ -102,7 +91,8 @@ Test(ecn, ECN_SPLIT_who_wants_more_than_its_half_is_marked_and_the_other_is_not)
 		double share[2];
 
 		for (uint32_t c = 0; c < 2; c++)
-			stream[c] = flow(stand, c == 0 ? A : B, (uint8_t)(3 + c), 10 * load[i][c]);
+			stream[c] = stand_flow(stand, c == 0 ? A : B, SINK, (uint8_t)(3 + c),
+					       1000 * load[i][c]);
 		stand_run(stand, 5 * PS_PER_MS);
 		for (uint32_t c = 0; c < 2; c++) {
 			uint64_t marks = marked(stand, (uint8_t)(3 + c));
@@ -131,7 +121,7 @@ Test(ecn, ECN_FLAP_a_port_that_was_down_marks_again_and_its_counters_go_on)
 	uint64_t before, drops;
 
 	for (uint16_t i = 0; i < 2; i++)
-		stream[i] = flow(stand, i, 3, 1000);
+		stream[i] = stand_flow(stand, i, SINK, 3, 100000);
 	stand_run(stand, 500 * US);
 	before = marked(stand, 3);
 	cr_expect_gt(before, 0);
@@ -379,7 +369,7 @@ Test(ecn, ECN_PAUSE_QUANTA_longer_pauses_of_the_receiver_mark_more)
 		snprintf(ecn, sizeof(ecn), "{kmin: %uMB, kmax: %uMB, pmax: %u%%}",
 			 profiles[i].kmin_mb, profiles[i].kmax_mb, profiles[i].percent);
 		stand = open_ports(ecn, "");
-		flow(stand, A, 3, 600);
+		stand_flow(stand, A, SINK, 3, 60000);
 		for (uint32_t q = 0; q < 5; q++) {
 			uint64_t marks = marked(stand, 3);
 			double wanted =

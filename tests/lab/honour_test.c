@@ -21,7 +21,7 @@ enum { A, B, SINK, PORTS };
 #define QUANTUM_PS UINT64_C(5120)
 #define PAUSE_PS   (65535 * QUANTUM_PS) /* 335.5 us */
 
-#define FRAME_BYTES 1082u
+#define FRAME_BYTES STAND_FRAME
 #define FRAME_PS    ((FRAME_BYTES + WIRE_OVERHEAD_BYTES) * UINT64_C(80))
 
 #define LOSSLESS 0x18u
@@ -39,17 +39,6 @@ static struct stand *open_ports(void)
 {
 	return stand_create(&(struct stand_params){
 		.ports = PORTS, .speed = {"100G"}, .rest = CLASSES, .packets = 6000});
-}
-
-/* From now on. @param percent of the line, with what a frame costs on the wire */
-static struct stream *flow(struct stand *stand, uint16_t from, uint8_t priority, uint32_t percent)
-{
-	return stand_stream(stand, &(struct stream_params){.from = from,
-							   .to = SINK,
-							   .priority = priority,
-							   .rate_bps = percent * GBPS,
-							   .start_ps = stand_now_ps(stand),
-							   .large_bytes = FRAME_BYTES});
 }
 
 /* Traffic and pauses are over; what waited leaves. */
@@ -92,9 +81,10 @@ static void check_storm(uint8_t priorities)
 	stand_run(stand, 100 * US);
 	for (uint8_t p = 3; p <= 4; p++)
 		if ((priorities >> p & 1) != 0)
-			held[count++] = flow(stand, A, p, 45 / (priorities == LOSSLESS ? 2 : 1));
+			held[count++] = stand_flow(stand, A, SINK, p,
+						   1000 * (45 / (priorities == LOSSLESS ? 2 : 1)));
 	for (uint32_t i = 0; i < 4; i++)
-		background[i] = flow(stand, A, others[i], 11);
+		background[i] = stand_flow(stand, A, SINK, others[i], 11000);
 	/* Until what the leaf has for them is full, and their senders are paused. */
 	stand_run(stand, 1500 * US);
 	for (uint32_t i = 0; i < count; i++)
@@ -155,8 +145,8 @@ Test(honour, HON_EXT_STORM_nothing_is_lost_and_no_pause_is_forwarded)
 	uint64_t frames;
 
 	for (uint16_t i = 0; i < 2; i++) {
-		lossless[i] = flow(stand, i, 3, 25);
-		lossy[i] = flow(stand, i, 1, 25);
+		lossless[i] = stand_flow(stand, i, SINK, 3, 25000);
+		lossy[i] = stand_flow(stand, i, SINK, 1, 25000);
 	}
 	stand_run(stand, 1000 * US);
 	/* 84 bytes of every 560. */
@@ -187,8 +177,8 @@ Test(honour, HON_THROTTLE_the_rate_follows_the_duty_cycle)
 		uint64_t bytes, wanted;
 
 		for (uint16_t from = 0; from < 2; from++) {
-			lossless[from] = flow(stand, from, 3, 60);
-			flow(stand, from, 1, 5);
+			lossless[from] = stand_flow(stand, from, SINK, 3, 60000);
+			stand_flow(stand, from, SINK, 1, 5000);
 		}
 		stand_storm(stand, SINK, 1u << 3, 6200 * US, true);
 		stand->blaster[SINK].storm.interval_ps = 200 * US;

@@ -15,19 +15,8 @@
 TestSuite(isolation, .init = harness_start);
 
 #define US       PS_PER_US
-#define FRAME    1082u
+#define FRAME    STAND_FRAME
 #define LOSSLESS 0x18u
-
-static struct stream *flow(struct stand *stand, uint16_t from, uint16_t to, uint8_t priority,
-			   uint32_t gbps)
-{
-	return stand_stream(stand, &(struct stream_params){.from = from,
-							   .to = to,
-							   .priority = priority,
-							   .rate_bps = gbps * UINT64_C(1000000000),
-							   .start_ps = stand_now_ps(stand) + US,
-							   .large_bytes = FRAME});
-}
 
 /* --- head-of-line blocking --- */
 
@@ -65,10 +54,10 @@ static struct rates block_head(bool blocked)
 	struct rates rates;
 
 	if (blocked)
-		stream[0] = flow(stand, A, B, 3, 60);
-	stream[1] = flow(stand, A, C, 3, 20);
-	stream[2] = flow(stand, A, C, 4, 10);
-	stream[3] = flow(stand, D, C, 3, 30);
+		stream[0] = stand_flow(stand, A, B, 3, 60000);
+	stream[1] = stand_flow(stand, A, C, 3, 20000);
+	stream[2] = stand_flow(stand, A, C, 4, 10000);
+	stream[3] = stand_flow(stand, D, C, 3, 30000);
 	stand_run(stand, 1500 * US);
 	for (uint32_t i = blocked ? 0 : 1; i < 4; i++)
 		frames[i] = stream[i]->received_frames;
@@ -180,10 +169,10 @@ static uint64_t run_lossy(uint16_t sources, uint64_t *frames)
 			"  - {priority: 0, name: best-effort, weight: 20, ecn: off}\n"
 			"buffer: {small_frames: 0%, reserved: {roce: 8KB, other: 8KB}}\n"});
 	uint64_t level = stand_buffer(stand, LOSSLESS_SOURCE, 3).xoff_bytes, latency_ps;
-	struct stream *stream = flow(stand, LOSSLESS_SOURCE, LOSSLESS_SINK, 3, 100);
+	struct stream *stream = stand_flow(stand, LOSSLESS_SOURCE, LOSSLESS_SINK, 3, 100000);
 
 	for (uint16_t i = 0; i < sources; i++)
-		flow(stand, (uint16_t)(LOSSY_SOURCE + i), LOSSY_SINK, 0, 100);
+		stand_flow(stand, (uint16_t)(LOSSY_SOURCE + i), LOSSY_SINK, 0, 100000);
 	for (uint32_t i = 0; i < 500; i++) {
 		stand_run_for(stand, 2 * US);
 		check_levels(stand, level);

@@ -19,7 +19,7 @@ TestSuite(pauses, .init = harness_start);
 
 #define US       PS_PER_US
 #define MS       PS_PER_MS
-#define FRAME    1082u
+#define FRAME    STAND_FRAME
 #define RESERVED 8000u
 #define OFFSET   200000u
 #define LOSSLESS 0x18u
@@ -59,13 +59,10 @@ static struct stand *open_stand(const char *speed, const char *rest)
 static struct stream *flow(struct stand *stand, uint16_t from, uint16_t to, uint8_t priority,
 			   uint64_t frames, uint32_t mbps)
 {
-	return stand_stream(stand, &(struct stream_params){.from = from,
-							   .to = to,
-							   .priority = priority,
-							   .rate_bps = mbps * UINT64_C(1000000),
-							   .start_ps = stand_now_ps(stand),
-							   .large_bytes = FRAME,
-							   .bytes_max = frames * FRAME});
+	struct stream *stream = stand_flow(stand, from, to, priority, mbps);
+
+	stream->params.bytes_max = frames * STAND_FRAME;
+	return stream;
 }
 
 static void block(struct stand *stand, uint16_t port)

@@ -533,6 +533,17 @@ struct stream *stand_stream(struct stand *stand, const struct stream_params *par
 	return stream;
 }
 
+struct stream *stand_flow(struct stand *stand, uint16_t from, uint16_t to, uint8_t priority,
+			  uint32_t mbps)
+{
+	return stand_stream(stand, &(struct stream_params){.from = from,
+							   .to = to,
+							   .priority = priority,
+							   .rate_bps = mbps * UINT64_C(1000000),
+							   .start_ps = stand_now_ps(stand),
+							   .large_bytes = STAND_FRAME});
+}
+
 void stand_stop(struct stand *stand, struct stream *stream)
 {
 	uint64_t now_ps = stand_now_ps(stand);

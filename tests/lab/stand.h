@@ -23,6 +23,9 @@
 /* Frames of a stream: 58 bytes of headers and a payload of whole words. */
 #define STAND_FRAME_MIN 62u
 
+/* One with 1024 bytes of payload. */
+#define STAND_FRAME 1082u
+
 /* The ECN field of what a stream sends. */
 enum stand_ecn { STAND_ECT0, STAND_ECT1, STAND_NOT_ECT, STAND_CE };
 
@@ -143,6 +146,9 @@ int stand_reload(struct stand *stand, const struct stand_params *params);
 void stand_link(struct stand *stand, uint16_t port, bool up);
 
 struct stream *stand_stream(struct stand *stand, const struct stream_params *params);
+/** A stream of frames of STAND_FRAME bytes without end, from now on. @param mbps on the wire; 0: line rate */
+struct stream *stand_flow(struct stand *stand, uint16_t from, uint16_t to, uint8_t priority,
+			  uint32_t mbps);
 
 /** No more of a stream from now on, or again. */
 void stand_stop(struct stand *stand, struct stream *stream);

@@ -41,17 +41,6 @@ static struct stand *open_ports(uint16_t ports, const char *rest)
 }
 
 /* @param mbps 0: line rate */
-static struct stream *flow(struct stand *stand, uint16_t from, uint16_t to, uint8_t priority,
-			   uint32_t mbps)
-{
-	return stand_stream(stand, &(struct stream_params){.from = from,
-							   .to = to,
-							   .priority = priority,
-							   .rate_bps = mbps * UINT64_C(1000000),
-							   .start_ps = stand_now_ps(stand),
-							   .large_bytes = 1082});
-}
-
 static uint64_t storms(const struct stand *stand, uint16_t port, uint8_t priority)
 {
 	return stand_pfc(stand, port, priority).storms;
@@ -125,9 +114,9 @@ Test(storm, WD_DETECT_TIME_and_WD_RESTORE_TIME_lie_within_one_poll_of_what_is_se
 	struct random random = {.state = 1};
 
 	/* More than it takes, so that the queue has packets when its pauses begin. */
-	flow(stand, ET1, ET2, 3, 600);
-	flow(stand, ET1, ET2, 0, 100);
-	flow(stand, ET3, ET2, 3, 600);
+	stand_flow(stand, ET1, ET2, 3, 600);
+	stand_flow(stand, ET1, ET2, 0, 100);
+	stand_flow(stand, ET3, ET2, 3, 600);
 	/* A third port that is always paused keeps the looks at a pace of their own. */
 	stand_storm(stand, ET3, 1u << 4, UINT64_C(100000) * MS, false);
 	for (uint32_t i = 0; i < ITERATIONS; i++) {
@@ -174,7 +163,7 @@ static void restored(struct stand *stand)
 /* Afterwards it is a port as any other: all of the line rate, nothing lost. */
 static void check_second_flow(struct stand *stand)
 {
-	struct stream *second = flow(stand, ET1, ET2, 3, 0);
+	struct stream *second = stand_flow(stand, ET1, ET2, 3, 0);
 
 	stand_run_for(stand, MS);
 	cr_expect_geq(rate_ppm(stand, second, 50 * MS), 990000);
@@ -186,7 +175,7 @@ static void check_second_flow(struct stand *stand)
 Test(storm, WD_DROP_empties_the_queue_pauses_nobody_and_counts_what_it_drops)
 {
 	struct stand *stand = open_ports(3, WATCHDOG("drop"));
-	struct stream *first = flow(stand, ET1, ET2, 3, 0);
+	struct stream *first = stand_flow(stand, ET1, ET2, 3, 0);
 	uint64_t pauses, sent, before;
 
 	detected(stand);
@@ -214,7 +203,7 @@ Test(storm, WD_DROP_empties_the_queue_pauses_nobody_and_counts_what_it_drops)
 Test(storm, WD_FORWARD_delivers_everything_though_the_pauses_go_on)
 {
 	struct stand *stand = open_ports(3, WATCHDOG("forward"));
-	struct stream *first = flow(stand, ET1, ET2, 3, 900);
+	struct stream *first = stand_flow(stand, ET1, ET2, 3, 900);
 	uint64_t pauses;
 
 	detected(stand);
@@ -233,7 +222,7 @@ Test(storm, WD_FORWARD_delivers_everything_though_the_pauses_go_on)
 	/* It obeys again. */
 	check_second_flow(stand);
 	stand_storm(stand, ET2, 1u << 3, stand_now_ps(stand) + 50 * MS, true);
-	flow(stand, ET1, ET2, 3, 0);
+	stand_flow(stand, ET1, ET2, 3, 0);
 	stand_run_for(stand, 50 * MS);
 	cr_expect_gt(stand_queue(stand, ET2, 3).depth_packets, 0);
 	finish(stand);
@@ -242,7 +231,7 @@ Test(storm, WD_FORWARD_delivers_everything_though_the_pauses_go_on)
 Test(storm, an_alert_is_counted_and_changes_nothing)
 {
 	struct stand *stand = open_ports(3, WATCHDOG("alert"));
-	struct stream *first = flow(stand, ET1, ET2, 3, 0);
+	struct stream *first = stand_flow(stand, ET1, ET2, 3, 0);
 	uint64_t sent;
 
 	detected(stand);
@@ -260,7 +249,7 @@ Test(storm, an_alert_is_counted_and_changes_nothing)
 Test(storm, WD_SHORT_half_of_detect_is_no_storm)
 {
 	struct stand *stand = open_ports(3, WATCHDOG("drop"));
-	struct stream *first = flow(stand, ET1, ET2, 3, 0);
+	struct stream *first = stand_flow(stand, ET1, ET2, 3, 0);
 
 	stand_run_for(stand, 10 * MS);
 	stand_storm(stand, ET2, 1u << 3, stand_now_ps(stand) + DETECT_PS / 2, true);
@@ -277,7 +266,7 @@ Test(storm, WD_BURST_fifteen_short_bursts_of_pauses_are_no_storm)
 {
 	struct stand *stand = open_ports(3, WATCHDOG("drop"));
 
-	flow(stand, ET1, ET2, 3, 0);
+	stand_flow(stand, ET1, ET2, 3, 0);
 	for (uint32_t i = 0; i < 15; i++) {
 		stand_run_for(stand, POLL_PS + DETECT_PS + RESTORE_PS + 100 * MS);
 		stand_storm(stand, ET2, 1u << 3, stand_now_ps(stand) + POLL_PS / 2, true);
@@ -303,7 +292,7 @@ Test(storm, WD_NO_TRAFFIC_an_empty_queue_is_never_stormed)
 	cr_expect_eq(storms(stand, ET2, 3), 0);
 	cr_expect(stand_pfc(stand, ET2, 3).rx_paused);
 	/* The first packet waits: from now on it counts. */
-	first = flow(stand, ET1, ET2, 3, 10);
+	first = stand_flow(stand, ET1, ET2, 3, 10);
 	stand_run_for(stand, DETECT_PS);
 	cr_expect_eq(storms(stand, ET2, 3), 0);
 	stand_run_for(stand, 2 * POLL_PS);
@@ -319,19 +308,19 @@ Test(storm, WD_NO_TRAFFIC_an_empty_queue_is_never_stormed)
 Test(storm, WD_ISO_only_the_stormed_queue_loses)
 {
 	struct stand *stand = open_ports(3, WATCHDOG("drop"));
-	struct stream *stormed = flow(stand, ET1, ET2, 3, 200), *other[7];
+	struct stream *stormed = stand_flow(stand, ET1, ET2, 3, 200), *other[7];
 	static const char *const names[] = {"2 to 1",         "1 to 3",         "3 to 1",
 					    "1 to 2 class 4", "2 to 1 class 4", "1 to 2 lossy",
 					    "1 to 3 lossy"};
 	uint64_t before[7];
 
-	other[0] = flow(stand, ET2, ET1, 3, 200);
-	other[1] = flow(stand, ET1, ET3, 3, 200);
-	other[2] = flow(stand, ET3, ET1, 3, 200);
-	other[3] = flow(stand, ET1, ET2, 4, 200);
-	other[4] = flow(stand, ET2, ET1, 4, 200);
-	other[5] = flow(stand, ET1, ET2, 0, 100);
-	other[6] = flow(stand, ET1, ET3, 0, 100);
+	other[0] = stand_flow(stand, ET2, ET1, 3, 200);
+	other[1] = stand_flow(stand, ET1, ET3, 3, 200);
+	other[2] = stand_flow(stand, ET3, ET1, 3, 200);
+	other[3] = stand_flow(stand, ET1, ET2, 4, 200);
+	other[4] = stand_flow(stand, ET2, ET1, 4, 200);
+	other[5] = stand_flow(stand, ET1, ET2, 0, 100);
+	other[6] = stand_flow(stand, ET1, ET3, 0, 100);
 	detected(stand);
 	stand_run_for(stand, 20 * MS);
 	for (uint32_t i = 0; i < 7; i++)
@@ -360,8 +349,8 @@ Test(storm, WD_RT_ENABLE_switched_on_under_traffic_it_disturbs_nothing)
 {
 	struct stand *stand = open_ports(3, WATCHDOG("off"));
 	struct stand_params params = {.ports = 3, .speed = {"1G"}, .rest = WATCHDOG("drop")};
-	struct stream *first = flow(stand, ET1, ET2, 3, 450);
-	struct stream *second = flow(stand, ET3, ET2, 4, 450);
+	struct stream *first = stand_flow(stand, ET1, ET2, 3, 450);
+	struct stream *second = stand_flow(stand, ET3, ET2, 4, 450);
 
 	stand_run(stand, 100 * MS);
 	cr_assert_eq(stand_reload(stand, &params), 0);
@@ -385,9 +374,9 @@ Test(storm, WD_MULTIPORT_all_ports_and_priorities_at_once_are_seen_and_restored)
 	struct stand *stand = open_ports(8, WATCHDOG("drop"));
 
 	for (uint16_t port = 0; port < 8; port++) {
-		flow(stand, port, (uint16_t)((port + 1) % 8), 3, 200);
-		flow(stand, port, (uint16_t)((port + 3) % 8), 4, 200);
-		flow(stand, port, (uint16_t)((port + 5) % 8), 0, 100);
+		stand_flow(stand, port, (uint16_t)((port + 1) % 8), 3, 200);
+		stand_flow(stand, port, (uint16_t)((port + 3) % 8), 4, 200);
+		stand_flow(stand, port, (uint16_t)((port + 5) % 8), 0, 100);
 	}
 	stand_run(stand, 10 * MS);
 	for (uint16_t port = 0; port < 8; port++)
@@ -413,7 +402,7 @@ Test(storm, WD_MULTIPORT_all_ports_and_priorities_at_once_are_seen_and_restored)
 Test(storm, WD_TOGGLE_a_port_that_comes_up_is_operational_until_the_storm_is_seen_again)
 {
 	struct stand *stand = open_ports(3, WATCHDOG("drop"));
-	struct stream *first = flow(stand, ET1, ET2, 3, 500);
+	struct stream *first = stand_flow(stand, ET1, ET2, 3, 500);
 	uint64_t before;
 
 	stand_run(stand, 10 * MS);
@@ -450,10 +439,10 @@ static void check_recovery(const char *rest, bool acts)
 	struct stream *good[2];
 	const uint64_t begin_ps = 10 * MS;
 
-	flow(stand, ET1, ET2, 3, 400);
-	flow(stand, ET3, ET2, 3, 400);
-	good[0] = flow(stand, ET1, ET4, 3, 400);
-	good[1] = flow(stand, ET3, ET4, 3, 400);
+	stand_flow(stand, ET1, ET2, 3, 400);
+	stand_flow(stand, ET3, ET2, 3, 400);
+	good[0] = stand_flow(stand, ET1, ET4, 3, 400);
+	good[1] = stand_flow(stand, ET3, ET4, 3, 400);
 	stand_run(stand, begin_ps);
 	stand_storm(stand, ET2, 1u << 3, 600 * MS, true);
 	/* The buffer is full before long, and both senders stand still. */

@@ -22,7 +22,7 @@
 TestSuite(thresholds, .init = harness_start);
 
 #define US       PS_PER_US
-#define FRAME    1082u
+#define FRAME    STAND_FRAME
 #define RESERVED 8000u
 #define LOSSLESS 0x18u
 #define LATER_PS (100 * PS_PER_S)
