@@ -8,6 +8,7 @@
 
 #include "tools/lab/collective_report.h"
 #include "tools/lab/output.h"
+#include "tools/lab/waiting.h"
 
 #define BAR_CELLS    40
 #define FLOWS_SHOWN  20
@@ -141,6 +142,7 @@ void report_print(json_t *result, FILE *out)
 	collective_report_print(result, out);
 	print_queues(result, out);
 	print_drops(result, out);
+	waiting_print(json_object_get(result, "waiting"), out);
 	fprintf(out, "latency: p50 %s, p99 %s, max %s\n",
 		time_text(integer(latency, "p50"), p50, sizeof(p50)),
 		time_text(integer(latency, "p99"), p99, sizeof(p99)),

@@ -7,6 +7,7 @@
 #include "tools/lab/allocate.h"
 #include "tools/lab/faults.h"
 #include "tools/lab/simulation.h"
+#include "tools/lab/waiting.h"
 
 #define PPM 1000000
 
@@ -384,7 +385,7 @@ json_t *simulation_result(const struct simulation *simulation)
 	const struct fabric *fabric = simulation->fabric;
 	const struct scenario *scenario = simulation->scenario;
 	json_t *result = json_object(), *latency = json_object(), *links = json_array();
-	json_t *conservation = json_object();
+	json_t *conservation = json_object(), *waiting;
 	struct fabric_conservation sum;
 	char digest[24];
 
@@ -411,6 +412,9 @@ json_t *simulation_result(const struct simulation *simulation)
 		json_array_append_new(links, link_result(simulation, i));
 	json_object_set_new(result, "links", links);
 	second_half_result(&simulation->second_half, result);
+	waiting = waiting_result(fabric);
+	set_integer(result, "pause_cycles", json_array_size(json_object_get(waiting, "cycles")));
+	json_object_set_new(result, "waiting", waiting);
 	fabric_conservation(fabric, &sum);
 	set_integer(conservation, "injected", sum.injected);
 	set_integer(conservation, "copied", sum.copied);
