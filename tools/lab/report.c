@@ -107,33 +107,78 @@ static void print_queues(json_t *result, FILE *out)
 			integer(top[i], "queue_max_bytes"), integer(top[i], "queue_mean_bytes"));
 }
 
-static void print_drops(json_t *result, FILE *out)
+/* What people look for first, one a line. */
+#define LABEL "%-15s "
+
+static void print_finished(json_t *result, FILE *out)
+{
+	int64_t finished = integer(result, "flows_finished");
+	int64_t unfinished = integer(result, "flows_unfinished");
+	json_t *fct = json_object_get(result, "fct");
+
+	if (finished + unfinished == 0)
+		return;
+	fprintf(out, LABEL "%" PRId64 " of %" PRId64, "flows finished", finished,
+		finished + unfinished);
+	if (finished != 0)
+		fprintf(out, ", slowdown p50 %.3f, p99 %.3f, max %.3f", real(fct, "p50"),
+			real(fct, "p99"), real(fct, "max"));
+	fputs("\n", out);
+}
+
+static void print_congestion(json_t *result, FILE *out)
 {
 	json_t *ecn = json_object_get(result, "ecn"), *pfc = json_object_get(result, "pfc");
-	json_t *value;
-	const char *reason;
+	json_t *transport = json_object_get(result, "transport");
+	int64_t storms = integer(json_object_get(result, "watchdog"), "detected");
 	char time[32];
 
-	fprintf(out, "\nlossless drops: %" PRId64 "\n", integer(result, "lossless_drops"));
-	fprintf(out, "marked: %" PRId64 " packets, %" PRId64 " CNPs\n", integer(ecn, "marked"),
-		integer(ecn, "cnps"));
-	fprintf(out, "pauses: %" PRId64 ", %s in all, hosts %.3f%% of their time\n",
-		integer(pfc, "pauses"), time_text(integer(pfc, "pause_ns"), time, sizeof(time)),
-		100 * real(pfc, "pause_share"));
+	fprintf(out, LABEL "%" PRId64 "\n", "lossless drops", integer(result, "lossless_drops"));
+	fprintf(out, LABEL "%" PRId64 " packets, %" PRId64 " CNPs\n", "marked",
+		integer(ecn, "marked"), integer(ecn, "cnps"));
+	fprintf(out, LABEL "%" PRId64 ", %s in all; hosts %.3f%% of their time, fabric %.3f%%\n",
+		"pauses", integer(pfc, "pauses"),
+		time_text(integer(pfc, "pause_ns"), time, sizeof(time)),
+		100 * real(pfc, "pause_share"), 100 * real(pfc, "fabric_pause_share"));
+	if (storms != 0)
+		fprintf(out, LABEL "%" PRId64 " pause storms\n", "watchdog", storms);
+	if (integer(result, "retransmitted_bytes") != 0)
+		fprintf(out, LABEL "%" PRId64 " bytes, %" PRId64 " NAKs, %" PRId64 " timeouts\n",
+			"sent again", integer(result, "retransmitted_bytes"),
+			integer(transport, "naks"), integer(transport, "timeouts"));
+}
+
+static void print_drops(json_t *result, FILE *out)
+{
+	const char *reason, *label = "drops";
+	json_t *value;
+
 	json_object_foreach(json_object_get(result, "drops"), reason, value)
 	{
-		if (json_integer_value(value) != 0)
-			fprintf(out, "drops, %s: %" PRId64 "\n", reason,
-				(int64_t)json_integer_value(value));
+		if (json_integer_value(value) == 0)
+			continue;
+		fprintf(out, LABEL "%" PRId64 " %s\n", label, (int64_t)json_integer_value(value),
+			reason);
+		label = "";
 	}
+}
+
+static void print_latency(json_t *result, FILE *out)
+{
+	json_t *latency = json_object_get(result, "latency_ns");
+	char p50[32], p99[32], max[32];
+
+	fprintf(out, LABEL "p50 %s, p99 %s, max %s\n", "latency",
+		time_text(integer(latency, "p50"), p50, sizeof(p50)),
+		time_text(integer(latency, "p99"), p99, sizeof(p99)),
+		time_text(integer(latency, "max"), max, sizeof(max)));
 }
 
 void report_print(json_t *result, FILE *out)
 {
-	json_t *latency = json_object_get(result, "latency_ns");
 	double wall = real(result, "wall_seconds"), cpu = real(result, "cpu_seconds");
 	int64_t hops = integer(result, "packet_hops");
-	char duration[32], p50[32], p99[32], max[32];
+	char duration[32];
 
 	fprintf(out, "%s, seed %" PRId64 ": %s of virtual time\n", text(result, "scenario"),
 		integer(result, "seed"),
@@ -141,18 +186,19 @@ void report_print(json_t *result, FILE *out)
 	print_flows(result, out);
 	collective_report_print(result, out);
 	print_queues(result, out);
+	fputs("\n", out);
+	print_finished(result, out);
+	print_congestion(result, out);
 	print_drops(result, out);
 	waiting_print(json_object_get(result, "waiting"), out);
-	fprintf(out, "latency: p50 %s, p99 %s, max %s\n",
-		time_text(integer(latency, "p50"), p50, sizeof(p50)),
-		time_text(integer(latency, "p99"), p99, sizeof(p99)),
-		time_text(integer(latency, "max"), max, sizeof(max)));
+	print_latency(result, out);
 	fprintf(out,
-		"%" PRId64 " packet-hops in %.3f s: %.2f million per second (%.2f by the core's "
-		"own time)\n",
-		hops, wall, wall > 0 ? (double)hops / wall / 1e6 : 0.0,
+		LABEL "%" PRId64
+		      " packet-hops in %.3f s: %.2f million per second (%.2f by the core's "
+		      "own time)\n",
+		"speed", hops, wall, wall > 0 ? (double)hops / wall / 1e6 : 0.0,
 		cpu > 0 ? (double)hops / cpu / 1e6 : 0.0);
-	fprintf(out, "digest %s\n", text(result, "digest"));
+	fprintf(out, LABEL "%s\n", "digest", text(result, "digest"));
 }
 
 int report_write_json(json_t *result, const char *path)

@@ -279,8 +279,8 @@ void waiting_print(json_t *waiting, FILE *out)
 	{
 		json_t *queues = json_object_get(item, "queues");
 
-		fprintf(out, "stuck since %.1f us, a pause cycle in priority %d: ", since_us(item),
-			priority_of(item));
+		fprintf(out, "%-15s since %.1f us, a pause cycle in priority %d: ", "stuck",
+			since_us(item), priority_of(item));
 		print_names(queues, " waits for ", out);
 		fprintf(out, " waits for %s\n", json_string_value(json_array_get(queues, 0)));
 	}
@@ -288,7 +288,7 @@ void waiting_print(json_t *waiting, FILE *out)
 	{
 		json_t *behind = json_object_get(item, "behind");
 
-		fprintf(out, "held since %.1f us by %s, priority %d: %s", since_us(item),
+		fprintf(out, "%-15s since %.1f us by %s, priority %d: %s", "held", since_us(item),
 			json_string_value(json_object_get(item, "host")), priority_of(item),
 			json_string_value(json_object_get(item, "queue")));
 		if (json_array_size(behind) != 0) {
