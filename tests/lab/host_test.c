@@ -222,6 +222,30 @@ Test(host, a_window_that_shrinks_slows_its_flow)
 	pair_free(pair);
 }
 
+/*
+ * With few acknowledgements the window may close over packets of which none asks for one: the next does,
+ * so that nothing has to wait for a timeout.
+ */
+Test(host, a_window_that_closes_over_packets_that_nobody_acknowledges_stays_open_for_one_that_asks)
+{
+	struct pair_params params = packets(400);
+	struct flow *flow;
+	struct pair *pair;
+
+	params.transport.ack_every = 100;
+	params.transport.window_bytes = 150 * PAYLOAD;
+	pair = pair_create(&params);
+	flow = &pair->flow[0];
+	while (flow->next.offset_bytes < 140 * PAYLOAD)
+		pair_run(pair, pair_now_ps(pair) + US / 10);
+	/* Packets 100 to 139 haven't asked; once the first hundred are acknowledged they are all. */
+	flow->window_bytes = 20 * PAYLOAD;
+	pair_run(pair, 900 * US);
+	cr_expect_eq(flow->timeouts, 0);
+	pair_check_complete(pair, flow);
+	pair_free(pair);
+}
+
 /* --- pauses --- */
 
 static void send_pause(struct pair *pair, uint16_t quanta)

@@ -47,6 +47,7 @@ void flow_init(struct flow *flow, uint32_t id, const struct flow_params *params)
 	flow->next.psn = params->psn;
 	flow->acked = flow->next;
 	flow->psn_top = params->psn;
+	flow->psn_asked = params->psn - 1;
 	flow->psn_expected = params->psn;
 	flow->latency_min_ps = UINT64_MAX;
 	reply_init(flow);

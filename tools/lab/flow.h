@@ -73,11 +73,12 @@ struct flow {
 	uint64_t released_bytes;     /* up to where it may send */
 	uint64_t window_bytes;       /* that may be outstanding; UINT64_MAX: any number */
 	struct cc *cc;
-	uint32_t unasked; /* packets since the last that asked to be acknowledged */
-	bool queued;      /* its host looks at due_ps */
-	bool reacts;      /* its controller paces */
-	bool timed;       /* its host looks for a timeout */
-	bool progressed;  /* since its host last looked */
+	uint32_t unasked;   /* packets since the last that asked to be acknowledged */
+	uint32_t psn_asked; /* of that; before the acknowledged ones: none outstanding has */
+	bool queued;        /* its host looks at due_ps */
+	bool reacts;        /* its controller paces */
+	bool timed;         /* its host looks for a timeout */
+	bool progressed;    /* since its host last looked */
 	/* Line 1: its controller's pace, and what comes back. */
 	alignas(64) struct wire_rate pace;
 	struct flow_cursor acked; /* the first packet that wasn't acknowledged */

@@ -112,10 +112,18 @@ static void cursor_advance(const struct flow *flow, struct flow_cursor *cursor, 
 
 /* --- requester --- */
 
+/* A packet that asked to be acknowledged is outstanding. */
+static inline bool reply_pending(const struct flow *flow)
+{
+	return psn_distance(flow->acked.psn, flow->psn_asked) <= FRAME_PSN_MASK / 2;
+}
+
+/* A window that has shrunk below what is outstanding stays open for one packet more, if no other asks. */
 bool transport_may_send(const struct flow *flow)
 {
 	return flow->next.offset_bytes != flow->released_bytes &&
-	       flow->next.offset_bytes - flow->acked.offset_bytes < flow->window_bytes &&
+	       (likely(flow->next.offset_bytes - flow->acked.offset_bytes < flow->window_bytes) ||
+		!reply_pending(flow)) &&
 	       psn_distance(flow->acked.psn, flow->next.psn) < TRANSPORT_OUTSTANDING_MAX;
 }
 
@@ -134,7 +142,8 @@ static inline enum frame_opcode send_opcode(bool first, bool last)
 }
 
 /* Does the packet that leads up to `next` have to be acknowledged? */
-static inline bool ask(struct flow *flow, const struct transport_params *transport)
+static inline bool asks_reply(struct flow *flow, const struct transport_params *transport,
+			      uint32_t psn)
 {
 	if (transport->ack_every == 0) {
 		flow->acked = flow->next;
@@ -144,6 +153,7 @@ static inline bool ask(struct flow *flow, const struct transport_params *transpo
 	    flow->next.offset_bytes - flow->acked.offset_bytes < flow->window_bytes)
 		return false;
 	flow->unasked = 0;
+	flow->psn_asked = psn;
 	return true;
 }
 
@@ -170,7 +180,7 @@ void transport_send(struct flow *flow, struct rte_mbuf *packet, uint64_t stamp_p
 	} else {
 		flow->retransmitted_bytes += what.payload_bytes;
 	}
-	what.ack_request = ask(flow, transport);
+	what.ack_request = asks_reply(flow, transport, what.psn);
 	frame_build(&flow->template, packet, &what);
 }
 
@@ -178,6 +188,7 @@ void transport_again(struct flow *flow)
 {
 	flow->next = flow->acked;
 	flow->unasked = 0;
+	flow->psn_asked = flow->acked.psn - 1;
 }
 
 uint64_t transport_reply(struct flow *flow, const struct frame_view *view, bool *again)
