@@ -171,7 +171,7 @@ static void flow_replied(struct host *host, struct flow *flow, const struct fram
 		cc->ops->acked(cc, bytes, view->becn, now_ps);
 		flow_window(flow);
 	}
-	if (unlikely(view->becn) && flow->reacts) {
+	if (unlikely(view->becn) && cc != NULL && cc->ops->cnp != NULL) {
 		flow->cnps++;
 		cc->ops->cnp(cc, now_ps);
 	}
@@ -203,7 +203,7 @@ static bool host_take_reply(struct host *host, struct flow *flow, const struct f
 		flow_replied(host, flow, view, now_ps);
 		return true;
 	}
-	if (view->opcode != FRAME_CNP || !flow->reacts || flow->cc->ops->cnp == NULL)
+	if (view->opcode != FRAME_CNP || flow->cc == NULL || flow->cc->ops->cnp == NULL)
 		return false;
 	flow->cnps++;
 	flow->cc->ops->cnp(flow->cc, now_ps);
