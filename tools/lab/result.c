@@ -380,6 +380,26 @@ static json_t *link_result(const struct simulation *simulation, uint32_t wire)
 	return object;
 }
 
+/* What went wrong, as planned: for pictures and for those who read a result without its scenario. */
+static json_t *faults_result(const struct scenario *scenario)
+{
+	json_t *faults = json_array();
+
+	for (uint32_t i = 0; i < scenario->fault_count; i++) {
+		const struct scenario_fault *fault = &scenario->faults[i];
+		uint64_t end_ps = fault->end_ps < scenario->duration_ps ? fault->end_ps
+									: scenario->duration_ps;
+		json_t *object = json_object();
+
+		json_object_set_new(object, "kind", json_string(scenario_fault_word(fault->kind)));
+		json_object_set_new(object, "target", json_string(scenario_fault_target(fault)));
+		set_integer(object, "at_ns", fault->at_ps / PS_PER_NS);
+		set_integer(object, "end_ns", end_ps / PS_PER_NS);
+		json_array_append_new(faults, object);
+	}
+	return faults;
+}
+
 json_t *simulation_result(const struct simulation *simulation)
 {
 	const struct fabric *fabric = simulation->fabric;
@@ -412,6 +432,7 @@ json_t *simulation_result(const struct simulation *simulation)
 		json_array_append_new(links, link_result(simulation, i));
 	json_object_set_new(result, "links", links);
 	second_half_result(&simulation->second_half, result);
+	json_object_set_new(result, "faults", faults_result(scenario));
 	waiting = waiting_result(fabric);
 	set_integer(result, "pause_cycles", json_array_size(json_object_get(waiting, "cycles")));
 	json_object_set_new(result, "waiting", waiting);
