@@ -232,6 +232,47 @@ static __rte_noinline void decide_backlog(struct worker *worker, uint16_t port, 
 	}
 }
 
+/* Note from which limits on a pair that has been decided on is to be decided on again. */
+static inline void note_crossings(struct worker *worker, uint32_t priority, bool paused,
+				  uint64_t occupancy, uint64_t reserved)
+{
+	uint64_t xon_from = occupancy + worker->snapshot->buffer.class[priority].xon_offset_bytes;
+
+	if (occupancy <= reserved)
+		return; /* whatever the limit */
+	if (paused) {
+		if (xon_from < worker->xon_from[priority])
+			worker->xon_from[priority] = xon_from;
+	} else if (occupancy - reserved > worker->xoff_below[priority]) {
+		worker->xoff_below[priority] = occupancy - reserved;
+	}
+}
+
+/* Until a sweep has found the exact ones: every limit is one. */
+static inline void forget_crossings(struct worker *worker)
+{
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
+		worker->xoff_below[p] = UINT64_MAX;
+		worker->xon_from[p] = 0;
+	}
+}
+
+/*
+ * Could the limits of now take a pair across its threshold whose own occupancy hasn't changed? The bounds may
+ * be of a pair that has sunk since; then a sweep finds nothing, and better ones.
+ */
+static inline bool crossing(const struct worker *worker)
+{
+	for (uint32_t rest = worker->lossless_mask; rest != 0; rest &= rest - 1) {
+		uint32_t p = (uint32_t)__builtin_ctz(rest);
+		uint64_t limit = limit_of(worker, p);
+
+		if (limit < worker->xoff_below[p] || limit >= worker->xon_from[p])
+			return true;
+	}
+	return false;
+}
+
 /* @return false: at most its reserve, and not paused: no limit concerns it */
 static bool decide(struct worker *worker, uint16_t port, uint32_t priority, uint64_t occupancy,
 		   uint64_t now_ps)
@@ -252,6 +293,8 @@ static bool decide(struct worker *worker, uint16_t port, uint32_t priority, uint
 			(void)measure(worker, port, priority);
 		}
 	}
+	note_crossings(worker, priority, (buffer_reasons(state) & PAUSE_BUFFER) != 0, occupancy,
+		       reserved);
 	if (unlikely(worker->backlogs_seen != 0 || (buffer_reasons(state) & PAUSE_BACKLOG) != 0))
 		decide_backlog(worker, port, priority, occupancy, reserved + limit, now_ps);
 	return occupancy > reserved || buffer_reasons(state) != 0;
@@ -292,6 +335,20 @@ static __rte_noinline void wake_limited(struct worker *worker)
 			worker->wakes |= UINT64_C(1) << w;
 }
 
+/* Decide on every pair that a limit concerns. */
+static __rte_noinline void sweep(struct worker *worker, uint64_t now_ps)
+{
+	uint16_t port;
+
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
+		worker->xoff_below[p] = 0;
+		worker->xon_from[p] = UINT64_MAX;
+	}
+	PORT_BITS_FOREACH(&worker->active, port)
+	decide_port(worker, port, false, now_ps);
+	worker->backlogs_swept = worker->backlogs_seen != 0;
+}
+
 void buffer_evaluate(struct worker *worker, uint64_t now_ps)
 {
 	uint64_t before = counter_get(&worker->shared_bytes);
@@ -323,9 +380,8 @@ void buffer_evaluate(struct worker *worker, uint64_t now_ps)
 	used = shared_used(worker);
 	if (used != worker->shared_seen) {
 		worker->shared_seen = used;
-		/* Their limit has changed. */
-		PORT_BITS_FOREACH(&worker->active, port)
-		decide_port(worker, port, false, now_ps);
+		if (worker->backlogs_seen != 0 || worker->backlogs_swept || crossing(worker))
+			sweep(worker, now_ps);
 	}
 	atomic_store_explicit(&worker->limited, !port_bits_empty(&worker->active),
 			      memory_order_relaxed);
@@ -408,6 +464,7 @@ void buffer_configure(struct worker *worker, uint64_t now_ps)
 	uint64_t charged = 0, discharged = 0, admitted = 0, gone = 0;
 
 	worker->lossless_mask = snapshot->lossless_mask;
+	forget_crossings(worker);
 	for (uint16_t port = 0; port < leaf->ports; port++) {
 		bool ours = leaf->owner[port] == worker->id;
 

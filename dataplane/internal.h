@@ -94,8 +94,11 @@ struct worker {
 	_Atomic uint64_t backlogs;             /* receive rings of ours in which frames wait */
 	uint64_t backlogs_seen;                /* of all workers, at the last evaluation */
 	uint64_t shared_seen;                  /* both, when the active pairs were last looked at */
-	struct port_bits dirty;                /* ports with pairs that have changed */
-	uint64_t dirty_ps;                     /* when the first of them did */
+	/* Of all pairs that have decided: a limit below pauses one, and from here on lets one go. */
+	uint64_t xoff_below[PRIORITY_COUNT], xon_from[PRIORITY_COUNT];
+	bool backlogs_swept;         /* the last sweep saw backlogs */
+	struct port_bits dirty;      /* ports with pairs that have changed */
+	uint64_t dirty_ps;           /* when the first of them did */
 	uint64_t reaction_ps;        /* of the poll: since when the pauses that it sent were due */
 	bool reacted;                /* it has sent some */
 	struct port_bits active;     /* ports with pairs above their reserve, or paused */
