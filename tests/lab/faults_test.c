@@ -322,6 +322,10 @@ Test(faults, one_thing_has_one_fault_at_a_time)
 	cr_expect_eq(overlaps("link_speed: {link: leaf1.h1, at: 9us, speed: 1G}",
 			      "link_down: {link: leaf1.h1, at: 5us, for: 5us}"),
 		     1);
+	cr_expect_eq(overlaps("link_down: {link: leaf1.h1, at: 5us, for: 90us}",
+			      "link_down: {link: leaf1.h1, at: 9us, for: 1us}\n"
+			      "  - link_down: {link: leaf1.h1, at: 50us, for: 1us}"),
+		     2, "both lie within the first");
 	cr_expect_eq(overlaps("silent_host: {host: leaf1.h1}", "pause_storm: {host: leaf1.h1}"), 1);
 	cr_expect_eq(overlaps("link_down: {link: leaf1.h1, at: 5us, for: 5us}",
 			      "link_speed: {link: leaf1.h1, at: 10us, speed: 1G}"),

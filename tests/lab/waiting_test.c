@@ -123,6 +123,20 @@ Test(waiting, a_host_that_pauses_for_long_is_named_with_those_behind_it)
 	json_decref(waiting);
 }
 
+/* One frame pauses for 65535 * 512 bits: 335.5 us at 100G. Less may end by itself. */
+Test(waiting, a_pause_that_one_frame_can_have_caused_is_no_news)
+{
+	json_t *waiting = at_end(
+		rack_text("faults: [pause_storm: {host: leaf1.h1, priority: 3, at: 2700us}]\n"));
+
+	cr_expect_eq(json_array_size(json_object_get(waiting, "holders")), 0);
+	json_decref(waiting);
+	waiting = at_end(
+		rack_text("faults: [pause_storm: {host: leaf1.h1, priority: 3, at: 2600us}]\n"));
+	cr_expect_eq(json_array_size(json_object_get(waiting, "holders")), 1);
+	json_decref(waiting);
+}
+
 /* Pauses come and go: both hosts get half of the link. */
 Test(waiting, senders_that_are_paused_now_and_then_are_not_stuck)
 {
