@@ -23,8 +23,9 @@ bool recording_valid(const struct recording *recording)
 {
 	const char *equals = strchr(recording->what, '=');
 
-	if (equals == NULL || equals == recording->what || equals[1] == '\0')
-		return false;
+	if (equals == NULL || equals == recording->what || equals[1] == '\0' ||
+	    strcmp(equals + 1, "-") == 0)
+		return false; /* standard output is for the summary and the result */
 	return !recording->trace || starts(recording->what, FLOW_PREFIX) ||
 	       starts(recording->what, QUEUE_PREFIX);
 }
