@@ -116,6 +116,28 @@ Test(collective_schedule, halving_doubling_gives_everybody_the_sum)
 			cr_expect_eq(value[r][c], 0x11111111);
 }
 
+/*
+ * With chunks of unlike size: halving sends the block that the peer will sum, doubling the one that the
+ * sender has got; blocks of d chunks begin at multiples of d.
+ */
+Test(collective_schedule, halving_doubling_sends_the_right_half)
+{
+	struct collective_shape shape = {COLLECTIVE_HALVING_DOUBLING, 8, 1003};
+
+	for (uint32_t rank = 0; rank < 8; rank++) {
+		for (uint32_t step = 0; step < 6; step++) {
+			uint32_t size = step < 3 ? 4u >> step : 1u << (step - 3);
+			struct collective_message message = collective_message(&shape, rank, step);
+			uint32_t first = (step < 3 ? message.peer : rank) / size * size;
+			uint64_t bytes = 0;
+
+			for (uint32_t chunk = first; chunk < first + size; chunk++)
+				bytes += share(&shape, chunk);
+			cr_expect_eq(message.bytes, bytes, "rank %u, step %u", rank, step);
+		}
+	}
+}
+
 /* In step k everybody sends to the k + 1st rank after it, so that nobody gets two messages at once. */
 Test(collective_schedule, alltoall_visits_every_rank_once)
 {
