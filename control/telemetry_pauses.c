@@ -63,6 +63,7 @@ static void buffer_row(struct telemetry_page *page, struct daemon *daemon, uint6
 	telemetry_page_number(page, limits->reserved_bytes);
 	telemetry_page_number(page, totals.headroom_used_bytes);
 	telemetry_page_number(page, totals.headroom_peak_bytes);
+	telemetry_page_number(page, totals.headroom_peak_bytes);
 	telemetry_page_number(page, limits->headroom_bytes);
 	telemetry_page_number(page, totals.backlog_bytes);
 	telemetry_page_number(page, rare.headroom_packets);
@@ -107,10 +108,12 @@ uint64_t telemetry_pool(struct telemetry_page *page, struct daemon *daemon, uint
 	struct buffer_pool_totals totals;
 
 	telemetry_page_column(page, "shared_used_bytes", 0);
+	telemetry_page_column(page, "shared_peak_bytes", 0);
 	telemetry_page_column(page, "shared_bytes", 0);
 	telemetry_page_column(page, "lossy_used_bytes", 0);
 	telemetry_page_column(page, "lossy_bytes", 0);
 	telemetry_page_column(page, "headroom_used_bytes", 0);
+	telemetry_page_column(page, "headroom_peak_bytes", 0);
 	telemetry_page_column(page, "headroom_pool_bytes", 0);
 	telemetry_page_column(page, "queued_packets", 0);
 	telemetry_page_column(page, "packets_max", 0);
@@ -124,6 +127,7 @@ uint64_t telemetry_pool(struct telemetry_page *page, struct daemon *daemon, uint
 	snapshot = daemon_snapshot(daemon);
 	leaf_buffer_pool_totals(daemon_leaf(daemon), snapshot, &totals);
 	telemetry_page_number(page, totals.shared_used_bytes);
+	telemetry_page_number(page, totals.shared_peak_bytes);
 	telemetry_page_number(page, snapshot->buffer.shared_bytes);
 	telemetry_page_number(page, totals.lossy_used_bytes);
 	telemetry_page_number(page, snapshot->buffer.lossy_bytes);

@@ -173,6 +173,12 @@ void buffer_charge(struct worker *worker)
 	worker->opened = 0;
 }
 
+static inline void keep_peak(_Atomic uint64_t *peak, uint64_t bytes)
+{
+	if (bytes > atomic_load_explicit(peak, memory_order_relaxed))
+		atomic_store_explicit(peak, bytes, memory_order_relaxed);
+}
+
 /* What a pair takes of the shared buffer and of headroom. @return its occupancy */
 static uint64_t measure(struct worker *worker, uint16_t port, uint32_t priority)
 {
@@ -188,10 +194,8 @@ static uint64_t measure(struct worker *worker, uint16_t port, uint32_t priority)
 	counter_add(&worker->headroom_bytes, headroom - counter_get(&state->headroom_bytes));
 	state->shared_bytes = shared;
 	atomic_store_explicit(&state->headroom_bytes, headroom, memory_order_relaxed);
-	if (occupancy > atomic_load_explicit(&state->peak_bytes, memory_order_relaxed))
-		atomic_store_explicit(&state->peak_bytes, occupancy, memory_order_relaxed);
-	if (headroom > atomic_load_explicit(&state->headroom_peak_bytes, memory_order_relaxed))
-		atomic_store_explicit(&state->headroom_peak_bytes, headroom, memory_order_relaxed);
+	keep_peak(&state->peak_bytes, occupancy);
+	keep_peak(&state->headroom_peak_bytes, headroom);
 	return occupancy;
 }
 
@@ -378,6 +382,9 @@ void buffer_evaluate(struct worker *worker, uint64_t now_ps)
 	if (!worker->alone && counter_get(&worker->shared_bytes) > before)
 		wake_limited(worker);
 	used = shared_used(worker);
+	keep_peak(&worker->shared_peak_bytes, used);
+	keep_peak(&worker->headroom_peak_bytes,
+		  worker->headroom_elsewhere + counter_get(&worker->headroom_bytes));
 	if (used != worker->shared_seen) {
 		worker->shared_seen = used;
 		if (worker->backlogs_seen != 0 || worker->backlogs_swept || crossing(worker))

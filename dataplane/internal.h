@@ -90,6 +90,7 @@ struct worker {
 	/* By the pairs of ports that are ours; and of other workers' ports, as of this poll. */
 	_Atomic uint64_t shared_bytes, headroom_bytes;
 	uint64_t shared_elsewhere, headroom_elsewhere;
+	_Atomic uint64_t shared_peak_bytes, headroom_peak_bytes; /* of all, at its evaluations */
 	uint64_t shared_since, headroom_since; /* charged since they were measured, at most */
 	_Atomic uint64_t backlogs;             /* receive rings of ours in which frames wait */
 	uint64_t backlogs_seen;                /* of all workers, at the last evaluation */

@@ -126,8 +126,10 @@ struct buffer_totals {
 /* Of what all pairs share. */
 struct buffer_pool_totals {
 	uint64_t shared_used_bytes;
+	uint64_t shared_peak_bytes; /* the most since the start, after a poll */
 	uint64_t lossy_used_bytes;
 	uint64_t headroom_used_bytes;
+	uint64_t headroom_peak_bytes;
 	uint64_t queued_packets; /* staging apart */
 	bool guarded;            /* few buffers are left */
 	uint64_t guards;         /* times that they became few */

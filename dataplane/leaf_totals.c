@@ -153,6 +153,10 @@ void leaf_buffer_pool_totals(const struct leaf *leaf, const struct snapshot *sna
 		totals->headroom_used_bytes += counter_get(&worker->headroom_bytes);
 		totals->guarded |= atomic_load_explicit(&worker->guarded, memory_order_relaxed);
 		/* All see the same buffers. */
+		if (counter_get(&worker->shared_peak_bytes) > totals->shared_peak_bytes)
+			totals->shared_peak_bytes = counter_get(&worker->shared_peak_bytes);
+		if (counter_get(&worker->headroom_peak_bytes) > totals->headroom_peak_bytes)
+			totals->headroom_peak_bytes = counter_get(&worker->headroom_peak_bytes);
 		if (counter_get(&worker->guards) > totals->guards)
 			totals->guards = counter_get(&worker->guards);
 	}

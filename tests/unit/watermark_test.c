@@ -125,3 +125,45 @@ LEAF_TEST(watermark, WM_PG_HR_is_zero_up_to_xoff_then_what_came_since_and_at_mos
 	cr_expect_eq(pair(SENDER, 3).headroom_peak_bytes, HEADROOM, "a peak stays");
 	cr_expect_eq(pair(SENDER, 3).headroom_used_bytes, 0);
 }
+
+static struct buffer_pool_totals pool(void)
+{
+	struct buffer_pool_totals totals;
+
+	leaf_buffer_pool_totals(f.leaf, f.snapshot, &totals);
+	return totals;
+}
+
+LEAF_TEST(watermark,
+	  WM_POOL_is_what_all_pairs_had_together_and_of_headroom_what_they_had_above_xoff)
+{
+	const uint32_t frames = (RESERVED + 50000) / FRAME_BYTES;
+	const uint32_t frames_max = (RESERVED + SHARED / 2) / FRAME_BYTES;
+
+	open_blocked();
+	cr_expect_eq(pool().shared_peak_bytes, 0);
+	/* Their reserves aren't shared. */
+	for (uint32_t i = 1; i <= frames; i++) {
+		pause_send(&f, SENDER, 3, FRAME_BYTES);
+		pause_send(&f, SENDER + 1, 3, FRAME_BYTES);
+		cr_assert_eq(pool().shared_peak_bytes,
+			     i * FRAME_BYTES > RESERVED ? 2 * (i * FRAME_BYTES - RESERVED) : 0);
+	}
+	cr_expect_eq(pool().headroom_peak_bytes, 0);
+	drain();
+	cr_expect_eq(pool().shared_used_bytes, 0);
+	cr_expect_eq(pool().shared_peak_bytes, 2 * 50000, "a peak stays");
+	/* One alone may have half; then headroom. */
+	pause_receive(&f, SINK, 3, 65535);
+	for (uint32_t i = 0; i <= frames_max; i++)
+		pause_send(&f, SENDER, 3, FRAME_BYTES);
+	expect_pause(&f, SENDER, 1u << 3, 0);
+	cr_expect_eq(pool().shared_peak_bytes, (frames_max + 1) * FRAME_BYTES - RESERVED);
+	for (uint32_t i = 1; i <= 10; i++) {
+		pause_send(&f, SENDER, 3, FRAME_BYTES);
+		cr_assert_eq(pool().headroom_peak_bytes, i * FRAME_BYTES);
+	}
+	drain();
+	cr_expect_eq(pool().headroom_peak_bytes, 10 * FRAME_BYTES);
+	cr_expect_eq(pool().headroom_used_bytes, 0);
+}

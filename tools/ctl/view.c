@@ -129,10 +129,12 @@ static const struct view_column queue_columns[] = {
 
 static const struct view_column pool_columns[] = {
 	{"Shared used", "shared_used_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Peak", "shared_peak_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Shared", "shared_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Lossy used", "lossy_used_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Lossy max", "lossy_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Headroom used", "headroom_used_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Peak", "headroom_peak_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Packets", "queued_packets", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Packets max", "packets_max", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Guard", "guard_packets", cell_count, TABLE_RIGHT, VIEW_BOTH},
