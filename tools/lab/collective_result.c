@@ -146,7 +146,7 @@ static json_t *overall_result(const struct collective *this)
 		most_ps = time_ps > most_ps ? time_ps : most_ps;
 		sum_ps += time_ps;
 	}
-	if (this->finished != this->plan->repeat)
+	if (this->finished == 0 || this->finished != this->plan->repeat)
 		return object;
 	put_integer(object, "time_ns", most_ps / PS_PER_NS);
 	put_ratio(object, "slowdown", most_ps, this->ideal_ps);

@@ -78,7 +78,7 @@ static int read_switches(struct text_words *words, const struct ns3_size *size, 
 static int read_link(struct text_words *words, const struct ns3_size *size,
 		     struct topology *topology)
 {
-	uint64_t from, to, rate_bps, delay_ps, errors_ppb;
+	uint64_t from, to, rate_bps = 0, delay_ps = 0, errors_ppb = 0;
 
 	if (text_words_uint(words, "node", size->nodes - 1, &from) != 0 ||
 	    text_words_uint(words, "node", size->nodes - 1, &to) != 0)

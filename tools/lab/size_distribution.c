@@ -38,7 +38,7 @@ static int add_point(struct size_reader *reader, uint64_t bytes, uint64_t ppm)
 				       bytes, ppm / 10000, ppm % 10000);
 	if (reader->count == POINTS_MAX)
 		return text_words_fail(&reader->words, "more than %d points", POINTS_MAX);
-	if (reader->count == reader->size) {
+	if (reader->points == NULL || reader->count == reader->size) {
 		reader->size = reader->size == 0 ? 32 : 2 * reader->size;
 		reader->points =
 			allocate_resize(reader->points, reader->size * sizeof(*reader->points));
