@@ -25,6 +25,8 @@ TestSuite(random_faults, .init = start);
 
 #define RUNS   40
 #define FAULTS 8
+/* 196 once overran a slow host behind a leaf that polls. */
+#define FIRST  160
 
 struct plan {
 	struct random random;
@@ -149,8 +151,9 @@ static uint64_t lossless_drops(const struct simulation *simulation)
 
 Test(random_faults, all_adds_up_after_every_step)
 {
-	uint64_t first = harness_number("ROCELEAF_TEST_SEED", 1);
-	uint64_t runs = first != 1 ? 1 : harness_number("ROCELEAF_TEST_RUNS", RUNS);
+	uint64_t one = harness_number("ROCELEAF_TEST_SEED", 0);
+	uint64_t first = one != 0 ? one : FIRST;
+	uint64_t runs = one != 0 ? 1 : harness_number("ROCELEAF_TEST_RUNS", RUNS);
 	uint32_t strict = 0;
 
 	for (uint64_t seed = first; seed < first + runs; seed++) {

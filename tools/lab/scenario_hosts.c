@@ -252,7 +252,8 @@ static uint64_t headroom_bytes(const struct scenario *scenario, const struct top
 	/* A frame ahead of the pause, one that the leaf has begun, and the one that went beyond xoff. */
 	uint64_t frames = 3 * (uint64_t)(scenario->hosts.mtu_bytes + FRAME_MTU_EXTRA_BYTES +
 					 FRAME_LINK_BYTES);
-	uint64_t time_ps = 2 * link->delay_ps + scenario->leaf.poll_ps;
+	/* A leaf that polls sees the pause one poll late, when two more are in its transmit ring. */
+	uint64_t time_ps = 2 * link->delay_ps + 3 * scenario->leaf.poll_ps;
 
 	return frames + FRAME_BYTES_MIN + WIRE_OVERHEAD_BYTES +
 	       (uint64_t)((unsigned __int128)time_ps * link->rate_bps / 8 / PS_PER_S);
