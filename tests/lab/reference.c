@@ -126,6 +126,7 @@ int reference_cc_text(const struct reference_cc *cc, char *text, size_t size)
 			"  cc: dcqcn\n"
 			"  mtu: 1024\n"
 			"  ack_every: 1\n"
+			"  acks: apart\n"
 			"  operation: send\n"
 			"  cnp: ack\n"
 			"  dcqcn: {preset: hpcc, alpha_timer: %uus, cut_window: %uus, "

@@ -82,7 +82,7 @@ int reference_cc_text(const struct reference_cc *cc, char *text, size_t size);
 	"    - {priority: 3, name: roce, dscp: [26], lossless: true, ecn: off}\n" \
 	"    - {priority: 0, name: rest}\n"                                       \
 	"  buffer: {allow_pfc_before_ecn: true}\n"                                \
-	"hosts: {cc: none, mtu: 1024, ack_every: 1, operation: send}\n"
+	"hosts: {cc: none, mtu: 1024, ack_every: 1, acks: apart, operation: send}\n"
 
 /* --- tables --- */
 

@@ -105,7 +105,8 @@ struct flow {
 	uint8_t ack_tos, ack_priority;
 	uint8_t reply_mac[6];
 	struct flow *reply_next;
-	uint64_t finished_ps; /* when the last byte came; valid when finished */
+	uint32_t replies_more; /* that wait behind the one in the list */
+	uint64_t finished_ps;  /* when the last byte came; valid when finished */
 	/* Less often. */
 	uint64_t out_of_order;   /* packets that came too early, or after one with a later PSN */
 	uint64_t duplicates;     /* packets that had come before */

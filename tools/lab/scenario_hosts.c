@@ -115,6 +115,12 @@ static const struct schema_word cnp_words[] = {
 	{0},
 };
 
+static const struct schema_word acks_words[] = {
+	{"merged", 0, "one for all that came in the meantime, as NICs do"},
+	{"apart", 1, "as many as were asked for"},
+	{0},
+};
+
 static const struct schema_word pause_words[] = {
 	{"timed", 0, "until their time is over: IEEE 802.1Qbb"},
 	{"latched", 1, "until they are lifted, as in some simulators"},
@@ -139,6 +145,9 @@ static const struct schema_row hosts_rows[] = {
 	 .unit = "packets", .max = 65536, .fallback = "4",
 	 .help = "Packets of a message for one acknowledgement; its last one has one in any case. 0: "
 		 "nothing is acknowledged, and what is lost is missing."},
+	{"acks", SCHEMA_ENUM, SCHEMA_FIELD(struct scenario_hosts, transport.acks_apart),
+	 .words = acks_words, .fallback = "merged",
+	 .help = "What acknowledgements of a flow become that wait for the wire."},
 	{"ack_timeout", SCHEMA_TIME, SCHEMA_FIELD(struct scenario_hosts, transport.timeout_ps),
 	 .max = 60 * PS_PER_S, .fallback = "16777216ns",
 	 .help = "Without progress for this time, and at most twice as long, a flow begins again with "

@@ -24,8 +24,10 @@ static inline void reply_ask(struct host *host, struct flow *flow)
 {
 	struct host_replies *replies = &host->replies[flow->ack_priority];
 
-	if (flow->replying)
+	if (flow->replying) {
+		flow->replies_more += flow->params.transport->acks_apart;
 		return;
+	}
 	flow->replying = true;
 	flow->reply_next = NULL;
 	if (replies->first == NULL)
@@ -88,6 +90,10 @@ uint64_t host_reply(struct host *host, uint64_t now_ps)
 	if (replies->first == NULL)
 		host->replying &= (uint8_t) ~(1u << __builtin_ctz(mask));
 	reply_build(host, flow, packet);
+	if (unlikely(flow->replies_more != 0)) {
+		flow->replies_more--;
+		reply_ask(host, flow);
+	}
 	wire_send(host->tx, packet);
 	host->sent_packets++;
 	return (host->replying & ~host->paused) != 0 ? host->tx->free_ps : now_ps + TIME_IDLE_PS;

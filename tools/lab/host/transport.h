@@ -38,6 +38,7 @@ struct transport_params {
 	uint64_t window_bytes; /* of payload that may be outstanding; 0: any number */
 	bool sends;            /* messages are SENDs rather than RDMA WRITEs */
 	bool cnp_on_ack;       /* marks are told by acknowledgements; CNPs aren't sent */
+	bool acks_apart;       /* acknowledgements that wait for the wire don't become one */
 	bool pauses_latch;     /* a pause lasts until it is lifted */
 	bool ack_dscp_given;
 	uint8_t ack_dscp; /* of acknowledgements, when given; else the data's */
