@@ -63,7 +63,6 @@ static void buffer_row(struct telemetry_page *page, struct daemon *daemon, uint6
 	telemetry_page_number(page, limits->reserved_bytes);
 	telemetry_page_number(page, totals.headroom_used_bytes);
 	telemetry_page_number(page, totals.headroom_peak_bytes);
-	telemetry_page_number(page, totals.headroom_peak_bytes);
 	telemetry_page_number(page, limits->headroom_bytes);
 	telemetry_page_number(page, totals.backlog_bytes);
 	telemetry_page_number(page, rare.headroom_packets);
@@ -132,6 +131,7 @@ uint64_t telemetry_pool(struct telemetry_page *page, struct daemon *daemon, uint
 	telemetry_page_number(page, totals.lossy_used_bytes);
 	telemetry_page_number(page, snapshot->buffer.lossy_bytes);
 	telemetry_page_number(page, totals.headroom_used_bytes);
+	telemetry_page_number(page, totals.headroom_peak_bytes);
 	telemetry_page_number(page, snapshot->buffer.headroom_pool_bytes);
 	telemetry_page_number(page, totals.queued_packets);
 	telemetry_page_number(page, snapshot->buffer.packets_max);

@@ -267,8 +267,12 @@ void leaf_buffer_pool_totals(const struct leaf *leaf, const struct snapshot *sna
 {
 	(void)leaf;
 	(void)snapshot;
-	*totals =
-		(struct buffer_pool_totals){.shared_used_bytes = 11, .guarded = true, .guards = 4};
+	*totals = (struct buffer_pool_totals){.shared_used_bytes = 11,
+					      .shared_peak_bytes = 12,
+					      .headroom_used_bytes = 13,
+					      .headroom_peak_bytes = 14,
+					      .guarded = true,
+					      .guards = 4};
 }
 
 struct fdb *leaf_fdb(struct leaf *leaf)

@@ -434,6 +434,9 @@ Test(telemetry, buffers_are_those_of_lossless_classes)
 	reply = ask("/roceleaf/pool");
 	cr_assert_eq(reply.rows, 1);
 	cr_expect_eq(reply_number(&reply, "shared_used_bytes", 0), 11);
+	cr_expect_eq(reply_number(&reply, "shared_peak_bytes", 0), 12);
+	cr_expect_eq(reply_number(&reply, "headroom_used_bytes", 0), 13);
+	cr_expect_eq(reply_number(&reply, "headroom_peak_bytes", 0), 14);
 	cr_expect_eq(reply_number(&reply, "packets_max", 0), 1000);
 	cr_expect_eq(reply_number(&reply, "guarded", 0), 1);
 	cr_expect_eq(reply_number(&reply, "guards", 0), 4);

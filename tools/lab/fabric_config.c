@@ -208,8 +208,8 @@ static void say_why(const struct config *config, const struct apply_state *state
 }
 
 struct snapshot *fabric_config_apply(const struct scenario *scenario, uint32_t index,
-					   const struct config *config, const bool *link_down,
-					   struct fib *fib, bool fib_filled)
+				     const struct config *config, const bool *link_down,
+				     struct fib *fib, bool fib_filled)
 {
 	const struct topology *topology = scenario->topology;
 	const struct topology_node *node = &topology->nodes[topology->switches[index]];

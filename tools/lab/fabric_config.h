@@ -37,7 +37,7 @@ void fabric_config_free(struct config *config);
  * @return NULL with rte_errno set
  */
 struct snapshot *fabric_config_apply(const struct scenario *scenario, uint32_t index,
-					   const struct config *config, const bool *link_down,
-					   struct fib *fib, bool fib_filled);
+				     const struct config *config, const bool *link_down,
+				     struct fib *fib, bool fib_filled);
 
 #endif

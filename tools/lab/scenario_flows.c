@@ -365,8 +365,7 @@ int scenario_build_flows(struct scenario *scenario, struct schema_document *docu
 	uint32_t before = errors->count + errors->dropped;
 
 	for (uint8_t dscp = 0; dscp < 64; dscp++)
-		hosts->dscp_priority[dscp] =
-			class_of_dscp(&scenario->leaf.config, dscp)->priority;
+		hosts->dscp_priority[dscp] = class_of_dscp(&scenario->leaf.config, dscp)->priority;
 	hosts->cnp_priority = hosts->dscp_priority[hosts->cnp_dscp];
 	hosts->transport.ack_priority = hosts->dscp_priority[hosts->transport.ack_dscp];
 	scenario_check_hosts(scenario, document);

@@ -186,7 +186,7 @@ static const struct schema_word size_words[] = {
 static const struct schema_row poisson_rows[] = {
 	FLOW_NAME_ROW,
 	{"load", SCHEMA_SHARE, SCHEMA_FIELD(struct scenario_traffic, load_ppm),
-	 .flags = SCHEMA_REQUIRED, .min = 1, .max = 2 * SIZE_PPM,
+	 .flags = SCHEMA_REQUIRED, .min = 1, .max = UINT64_C(2) * SIZE_PPM,
 	 .help = "Payload that each host sends in the mean, as a share of its link's rate."},
 	{"sizes", SCHEMA_ENUM, SCHEMA_FIELD(struct scenario_traffic, workload), .words = size_words,
 	 .flags = SCHEMA_REQUIRED,

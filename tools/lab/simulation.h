@@ -41,7 +41,7 @@ struct simulation {
 	struct sampler sampler;
 	struct second_half second_half;
 	struct faults *faults; /* NULL: the scenario has none */
-	uint64_t wall_ns; /* of simulation_run() */
+	uint64_t wall_ns;      /* of simulation_run() */
 	uint64_t cpu_ns;
 };
 
