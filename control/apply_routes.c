@@ -15,6 +15,9 @@
 #include "control/apply.h"
 #include "control/apply_internal.h"
 
+/* Where groups without members of equal weight say that the first is; zeros. */
+#define ADJACENCY_NOWHERE 0
+
 static uint32_t group_local(uint16_t interface)
 {
 	return 1 + 2u * interface;
@@ -244,7 +247,8 @@ static int fill_neighbours(struct snapshot *snapshot, const struct config *confi
 		members += config->routes[i].via_count;
 	snapshot->neighbour = apply_allocate(slots, sizeof(*snapshot->neighbour));
 	snapshot->adjacency =
-		apply_allocate(neighbours + members + 1, sizeof(*snapshot->adjacency));
+		apply_allocate(neighbours + members + 2, sizeof(*snapshot->adjacency));
+	snapshot->adjacency_count = ADJACENCY_NOWHERE + 1;
 	if (snapshot->neighbour == NULL || snapshot->adjacency == NULL)
 		return -ENOMEM;
 	snapshot->neighbour_mask = slots - 1;
@@ -274,12 +278,54 @@ static bool adjacency_up(const struct snapshot *snapshot, const struct adjacency
 	return adjacency->egress == PORT_NONE || snapshot->port[adjacency->egress].link_up;
 }
 
-/* Dead links leave the group, unless there is no other; resolved next hops only. */
+static uint64_t adjacency_rate_bps(const struct snapshot *snapshot,
+				   const struct adjacency *adjacency)
+{
+	return adjacency->egress == PORT_NONE ? 0 : snapshot->port[adjacency->egress].rate_bps;
+}
+
+/*
+ * Members that are down have no weight, unless all are: then their packets are counted as lost to the link.
+ * The others weigh what their ports are worth. @return how many have a weight
+ */
+static uint32_t weigh_members(const struct snapshot *snapshot, struct adjacency *member,
+			      const bool *resolved, uint32_t count)
+{
+	uint64_t max_bps = 1;
+	uint32_t up = 0, weighed = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		up += resolved[i] && adjacency_up(snapshot, &member[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t rate_bps = adjacency_rate_bps(snapshot, &member[i]);
+
+		if (resolved[i] && (up == 0 || adjacency_up(snapshot, &member[i])) &&
+		    rate_bps > max_bps)
+			max_bps = rate_bps;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t rate_bps = adjacency_rate_bps(snapshot, &member[i]);
+
+		if (!resolved[i] || (up != 0 && !adjacency_up(snapshot, &member[i])))
+			continue;
+		/* 1600G * 2^16 fits; the slowest port still has a weight. */
+		member[i].weight = rate_bps == 0
+					   ? BALANCE_WEIGHT_MAX
+					   : (uint32_t)(rate_bps * BALANCE_WEIGHT_MAX / max_bps);
+		if (member[i].weight == 0)
+			member[i].weight = 1;
+		weighed++;
+	}
+	return weighed;
+}
+
+/* Every next hop keeps its place in the group, so that a flow's hash means the same member (balance/hash.h). */
 static void fill_route_group(struct snapshot *snapshot, const struct config_route *route,
 			     const struct networks *networks, struct group *group)
 {
-	const struct adjacency *found[CONFIG_VIAS_MAX];
-	uint32_t count = 0, up = 0;
+	struct adjacency *member = &snapshot->adjacency[snapshot->adjacency_count];
+	bool resolved[CONFIG_VIAS_MAX];
+	uint32_t weighed;
 
 	*group = (struct group){
 		.kind = GROUP_VIA,
@@ -287,19 +333,36 @@ static void fill_route_group(struct snapshot *snapshot, const struct config_rout
 		.first = snapshot->adjacency_count,
 	};
 	for (uint32_t i = 0; i < route->via_count; i++) {
+		const struct adjacency *found;
 		uint8_t address[16];
 
 		neighbour_address(address, &route->via[i]);
-		found[count] = neighbour_find(snapshot, address, route->via[i].family,
-					      networks_find(networks, &route->via[i]));
-		if (found[count] != NULL)
-			up += adjacency_up(snapshot, found[count++]);
+		found = neighbour_find(snapshot, address, route->via[i].family,
+				       networks_find(networks, &route->via[i]));
+		resolved[i] = found != NULL;
+		member[i] = resolved[i] ? *found : (struct adjacency){.egress = PORT_NONE};
 	}
-	for (uint32_t i = 0; i < count; i++) {
-		if (up == 0 || adjacency_up(snapshot, found[i])) {
-			snapshot->adjacency[snapshot->adjacency_count++] = *found[i];
-			group->count++;
-		}
+	snapshot->adjacency_count += route->via_count;
+	weighed = weigh_members(snapshot, member, resolved, route->via_count);
+	if (weighed == 0) {
+		group->first = ADJACENCY_NOWHERE;
+		return;
+	}
+	if (weighed == 1) {
+		/* Nothing to choose. */
+		while (snapshot->adjacency[group->first].weight == 0)
+			group->first++;
+		group->count = 1;
+		return;
+	}
+	group->count = route->via_count;
+	for (uint32_t i = 0; i < route->via_count; i++)
+		if (member[i].weight != BALANCE_WEIGHT_MAX)
+			group->balanced = group->count;
+	if (group->balanced != 0) {
+		group->members = group->first;
+		group->count = 0;
+		group->first = ADJACENCY_NOWHERE;
 	}
 }
 

@@ -3,7 +3,8 @@
 
 #include <rte_byteorder.h>
 
-#include "dataplane/balance.h"
+#include "dataplane/balance/balance.h"
+#include "dataplane/balance/hash.h"
 #include "dataplane/classify.h"
 #include "dataplane/enqueue.h"
 #include "dataplane/forward.h"
@@ -248,7 +249,12 @@ void route_packet(struct worker *worker, struct burst *burst, uint32_t i)
 	if (group == NULL)
 		return;
 	adjacency = &snapshot->adjacency[group->first];
-	if (group->count == 0)
+	if (group->balanced != 0)
+		adjacency = &snapshot->adjacency[group->members] +
+			    balance_choose(worker, group, parsed,
+					   packet_data(burst->packet[i]) + parsed->l3_offset,
+					   burst->priority[i]);
+	else if (group->count == 0)
 		adjacency = route_special(worker, burst, i, group);
 	else if (group->count != 1)
 		adjacency += choose(snapshot->hash_seed, parsed,
@@ -268,6 +274,43 @@ static __rte_noinline void route_other(struct worker *worker, struct burst *burs
 		burst_drop_bad(worker, burst, i);
 	else if (classify(worker, burst, i, classifier))
 		forward_other(worker, burst, i);
+}
+
+/* A plain packet that isn't just rewritten and queued: its group is balanced, or there is another reason. */
+static __rte_noinline void route_balanced(struct worker *worker, struct burst *burst, uint32_t i,
+					  struct classifier *classifier)
+{
+	const struct snapshot *snapshot = burst->snapshot;
+	const struct group *group;
+	struct rte_mbuf *packet = burst->packet[i];
+	struct parsed *parsed = &burst->parsed[i];
+	uint8_t *frame = packet_data(packet);
+	uint32_t length = packet_length(packet);
+	const struct adjacency *adjacency;
+	struct ipv4_words ip;
+	uint8_t priority;
+
+	if (!parse_plain(frame, packet->data_len, length, &ip))
+		__builtin_unreachable(); /* route_burst() has looked */
+	/* Looked up again, lest all other packets carry it along. */
+	group = &snapshot->group[fib_find4(snapshot->fib[0], rte_be_to_cpu_32(ip.w2))];
+	if (group->balanced == 0 || (uint8_t)ip.w1 <= 1) {
+		route_other(worker, burst, i, classifier);
+		return;
+	}
+	parsed_set_plain(parsed, frame, packet->data_len, length, &ip);
+	priority = snapshot->by_dscp[ipv4_traffic_class(&ip) >> 2];
+	burst->priority[i] = priority;
+	classifier_count(classifier, priority, length);
+	adjacency = &snapshot->adjacency[group->members] +
+		    balance_choose(worker, group, parsed, frame + ETHERNET_BYTES, priority);
+	if (length > adjacency->plain_bytes_max) {
+		send_any(worker, burst, i, adjacency);
+		return;
+	}
+	ipv4_decrement_ttl(frame + ETHERNET_BYTES, (uint32_t)ip.w1);
+	memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
+	enqueue_parsed(worker, burst, i, adjacency->egress);
 }
 
 void route_burst(struct worker *worker, struct burst *burst)
@@ -307,9 +350,8 @@ void route_burst(struct worker *worker, struct burst *burst)
 			parsed_set_plain(&parsed, frame, packet->data_len, length, &ip);
 			adjacency += choose(hash_seed, &parsed, frame + ETHERNET_BYTES, group);
 		}
-		if (unlikely(group->count == 0 || length > adjacency->plain_bytes_max ||
-			     (uint8_t)ip.w1 <= 1)) {
-			route_other(worker, burst, (uint32_t)(at - burst->packet), &classifier);
+		if (unlikely(length > adjacency->plain_bytes_max || (uint8_t)ip.w1 <= 1)) {
+			route_balanced(worker, burst, (uint32_t)(at - burst->packet), &classifier);
 			continue;
 		}
 		priority = snapshot->by_dscp[ipv4_traffic_class(&ip) >> 2];

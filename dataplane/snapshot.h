@@ -67,6 +67,9 @@ struct interface {
 	uint32_t mtu_bytes; /* layer 3 */
 };
 
+/* Weight of a group's heaviest member (balance/hash.h). */
+#define BALANCE_WEIGHT_MAX 65536u
+
 /* Where a routed packet goes next. */
 struct adjacency {
 	uint8_t destination_mac[6];
@@ -77,7 +80,9 @@ struct adjacency {
 				   * adjacency_plain_bytes_max(), or 0: each is looked at */
 	uint32_t mtu_bytes;
 	uint16_t interface;
-	uint8_t unused[6];
+	uint16_t unused;
+	uint32_t
+		weight; /* as a group's member: 0 (not usable) .. BALANCE_WEIGHT_MAX, the largest's */
 };
 
 _Static_assert(sizeof(struct adjacency) == 32, "found by shifting");
@@ -96,17 +101,33 @@ _Static_assert(offsetof(struct adjacency, destination_mac) == 0 &&
 
 enum group_kind {
 	GROUP_NO_ROUTE,
-	GROUP_VIA, /* adjacencies first..first+count-1, chosen by hash; count 0: none resolved */
+	GROUP_VIA,      /* adjacencies first..first+count-1; count 0: none resolved */
 	GROUP_ATTACHED, /* the destination itself is a neighbour on `interface` */
 	GROUP_LOCAL,    /* one of our own addresses */
 	GROUP_DROP,     /* a subnet's broadcast and network address, blackholes */
 };
 
+/* How packets of a class spread over a group's members (balance/balance.h). */
+enum balance_mode {
+	BALANCE_BY_CLASS, /* of a group: as class_table.balance says */
+	BALANCE_ECMP,     /* by a hash of the flow */
+	BALANCE_FLOWLET,  /* a flow may move when it has paused */
+	BALANCE_ADAPTIVE, /* a flow may move when nothing of it is on its way */
+	BALANCE_SPRAY,    /* every packet by itself, and the order is restored at the other end */
+	BALANCE_SPRAY_UNORDERED, /* every packet by itself: the hosts put up with any order */
+	BALANCE_STATIC,          /* by the destination's address alone */
+	BALANCE_MODES
+};
+
 struct group {
-	uint8_t kind;       /* enum group_kind */
-	uint16_t interface; /* ATTACHED, LOCAL, and VIA of count 0: whose neighbour is asked for */
-	uint16_t count;     /* VIA only, else 0 */
-	uint32_t first;     /* index into snapshot.adjacency */
+	uint8_t kind; /* enum group_kind */
+	uint8_t mode; /* enum balance_mode, where `balanced` */
+	uint16_t
+		interface; /* ATTACHED, LOCAL, and VIA without members: whose neighbour is asked for */
+	uint16_t count;    /* VIA: members, all alike, in every class by hash; else 0 */
+	uint16_t balanced; /* VIA of count 0: members that balance_choose() chooses from */
+	uint32_t first;    /* of `count` adjacencies; count 0: one whose plain_bytes_max is 0 */
+	uint32_t members;  /* first of `balanced` adjacencies */
 };
 
 /* One slot of the neighbour hash: linear probing, power of two, at most half full. */
@@ -121,6 +142,7 @@ struct neighbour {
 struct class_table {
 	bool lossless;
 	bool strict;
+	uint8_t balance;        /* enum balance_mode, not BY_CLASS */
 	uint32_t quantum_bytes; /* DWRR: weight * SCHEDULE_QUANTUM_BYTES; >= 1 weight always */
 	uint64_t max_rate_bps;  /* shaper of a strict class; 0: none */
 	uint32_t max_rate_ppm;  /* or a share of the port's rate; 0: none */

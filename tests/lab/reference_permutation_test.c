@@ -8,7 +8,7 @@
 
 #include <rte_byteorder.h>
 
-#include "dataplane/balance.h"
+#include "dataplane/balance/hash.h"
 #include "dataplane/snapshot.h"
 #include "tests/lab/reference.h"
 

@@ -318,6 +318,7 @@ Test(apply, resolved_next_hops_make_a_group)
 	const struct adjacency *adjacency;
 
 	load(&f, PORTS ROUTES NEIGHBOURS);
+	f.config->ports[3].speed_bps = f.config->ports[2].speed_bps;
 	add_neighbour(&f, "10.255.0.3", 3, INTERFACE_UP2);
 	add_neighbour(&f, "fd00:255::3", 6, INTERFACE_UP2);
 	apply(&f);
@@ -390,6 +391,7 @@ Test(apply, dead_links_leave_their_groups_while_another_is_left)
 	const struct group *group;
 
 	load(&f, PORTS ROUTES NEIGHBOURS);
+	f.config->ports[3].speed_bps = f.config->ports[2].speed_bps;
 	add_neighbour(&f, "10.255.0.3", 3, INTERFACE_UP2);
 	f.port[2].link_up = false;
 	apply(&f);
@@ -401,7 +403,30 @@ Test(apply, dead_links_leave_their_groups_while_another_is_left)
 	/* With all dead the packets must be counted as lost to the link, not wait for neighbours. */
 	f.port[3].link_up = false;
 	f.snapshot = apply_snapshot(f.config, &f.state, f.fib, true);
-	cr_assert_eq(group_of(&f, "10.2.3.4")->count, 2);
+	group = group_of(&f, "10.2.3.4");
+	cr_assert_eq(group->count, 2);
+	cr_assert_eq(f.snapshot->adjacency[group->first].weight, BALANCE_WEIGHT_MAX);
+	drop(&f);
+}
+
+Test(apply, LB_UNEQUAL_members_weigh_what_their_ports_are_worth)
+{
+	struct fixture f;
+	const struct group *group;
+	const struct adjacency *member;
+
+	load(&f, PORTS ROUTES NEIGHBOURS);
+	add_neighbour(&f, "10.255.0.3", 3, INTERFACE_UP2);
+	f.config->ports[2].speed_bps = UINT64_C(100000000000);
+	f.config->ports[3].speed_bps = UINT64_C(25000000000);
+	apply(&f);
+	group = group_of(&f, "10.2.3.4");
+	cr_assert_eq(group->count, 0);
+	cr_assert_eq(group->balanced, 2);
+	cr_assert_eq(f.snapshot->adjacency[group->first].plain_bytes_max, 0);
+	member = &f.snapshot->adjacency[group->members];
+	cr_assert_eq(member[0].weight, BALANCE_WEIGHT_MAX);
+	cr_assert_eq(member[1].weight, BALANCE_WEIGHT_MAX / 4);
 	drop(&f);
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dataplane/balance.h"
+#include "dataplane/balance/hash.h"
 #include "tests/unit/leaf_fixture.h"
 
 #define HOST UINT64_C(0x02000000aa01)
@@ -257,6 +257,73 @@ Test(balance, MAL_ROCE_SHORT_without_a_base_transport_header_the_5_tuple_decides
 	cr_assert_eq(hash_of(&frame, 1), wanted);
 	store_u16(frame.byte + 34, 49153);
 	cr_assert_neq(hash_of(&frame, 1), wanted);
+}
+
+/* Where the hash sends each of many flows. @param weight of each member, in 1/4 of the largest */
+static void spread(uint16_t *member, uint32_t flows, const uint32_t *weight, uint32_t count)
+{
+	struct adjacency adjacency[8] = {0};
+
+	for (uint32_t i = 0; i < count; i++)
+		adjacency[i].weight = weight[i] * (BALANCE_WEIGHT_MAX / 4);
+	for (uint32_t flow = 0; flow < flows; flow++) {
+		uint32_t hash = (uint32_t)(balance_mix(1, flow) >> 32);
+
+		member[flow] = (uint16_t)balance_weighted(hash, adjacency, count);
+		cr_assert_neq(weight[member[flow]], 0);
+	}
+}
+
+Test(balance, LB_UNEQUAL_shares_are_as_the_weights)
+{
+	enum { FLOWS = 60000 };
+	const uint32_t weight[3] = {1, 1, 4}; /* 100G, 100G, 400G */
+	static uint16_t member[FLOWS];
+	uint32_t got[3] = {0};
+
+	spread(member, FLOWS, weight, 3);
+	for (uint32_t flow = 0; flow < FLOWS; flow++)
+		got[member[flow]]++;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t fair = FLOWS * weight[i] / 6;
+
+		cr_assert_gt(got[i], fair - fair / 20, "%u", got[i]);
+		cr_assert_lt(got[i], fair + fair / 20, "%u", got[i]);
+	}
+}
+
+Test(balance, LF_DOWN_only_flows_of_a_lost_member_move_and_they_come_back)
+{
+	enum { FLOWS = 40000, COUNT = 8 };
+	static uint16_t before[FLOWS], after[FLOWS];
+	uint32_t weight[COUNT], moved = 0, taken[COUNT] = {0};
+
+	for (uint32_t i = 0; i < COUNT; i++)
+		weight[i] = 4;
+	spread(before, FLOWS, weight, COUNT);
+	for (uint32_t flow = 0; flow < FLOWS; flow++)
+		cr_assert_eq(before[flow],
+			     balance_member((uint32_t)(balance_mix(1, flow) >> 32), COUNT),
+			     "equal weights are no weights");
+	weight[5] = 0;
+	spread(after, FLOWS, weight, COUNT);
+	for (uint32_t flow = 0; flow < FLOWS; flow++) {
+		if (before[flow] != 5) {
+			cr_assert_eq(after[flow], before[flow]);
+			continue;
+		}
+		moved++;
+		taken[after[flow]]++;
+	}
+	cr_assert_lt(moved, FLOWS / COUNT + FLOWS / 100, "1/n and 1 %%: %u", moved);
+	/* They spread over all that are left. */
+	for (uint32_t i = 0; i < COUNT; i++)
+		if (i != 5)
+			cr_assert(abs((int)taken[i] - (int)moved / 7) < (int)moved / 7 / 5, "%u",
+				  taken[i]);
+	weight[5] = 4;
+	spread(after, FLOWS, weight, COUNT);
+	cr_assert_arr_eq(after, before, sizeof(before));
 }
 
 Test(balance, member_numbers_stay_inside_the_group)

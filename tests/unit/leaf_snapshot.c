@@ -19,7 +19,7 @@ struct made {
 	struct vlan_table vlan[FIXTURE_VLANS + 1];
 	struct interface interface[FIXTURE_INTERFACES];
 	struct group group[FIXTURE_GROUPS];
-	struct adjacency adjacency[FIXTURE_GROUPS];
+	struct adjacency adjacency[FIXTURE_GROUPS + 1]; /* the last one: nowhere */
 	struct neighbour neighbour[NEIGHBOUR_SLOTS];
 	uint16_t vlan_count;
 	struct buffer_pair pair[PRIORITY_COUNT * PORT_COUNT_MAX];
@@ -112,6 +112,7 @@ struct snapshot *snapshot_of(const struct leaf_fixture *fixture)
 	mac_store(snapshot->router_mac, FIXTURE_ROUTER);
 	snapshot->fib[0] = fixture->fib;
 	snapshot->group_count = 1; /* FIB_NO_ROUTE */
+	snapshot->group[0].first = FIXTURE_GROUPS;
 	for (uint32_t slot = 0; slot < NEIGHBOUR_SLOTS; slot++)
 		snapshot->neighbour[slot].interface = INTERFACE_NONE;
 	snapshot->neighbour_mask = NEIGHBOUR_SLOTS - 1;
@@ -209,7 +210,11 @@ uint32_t snapshot_group(struct snapshot *snapshot, uint8_t kind, uint16_t interf
 
 	cr_assert_lt(index, FIXTURE_GROUPS);
 	snapshot->group[index] = (struct group){
-		.kind = kind, .interface = interface, .first = first, .count = count};
+		.kind = kind,
+		.interface = interface,
+		.first = count != 0 ? first : FIXTURE_GROUPS,
+		.count = count,
+	};
 	return index;
 }
 

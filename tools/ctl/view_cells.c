@@ -185,8 +185,7 @@ static void reactions_read(const struct reply *reply, size_t row, struct reactio
 
 		if (strncmp(name, REACTIONS_PREFIX, prefix) != 0)
 			continue;
-		if (sscanf(name + prefix, "%uus", &reactions->bound_us[bucket]) != 1)
-			reactions->bound_us[bucket] = 0;
+		reactions->bound_us[bucket] = (uint32_t)strtoul(name + prefix, NULL, 10);
 		reactions->count[bucket] = reply_number(reply, name, row);
 		reactions->sum += reactions->count[bucket];
 		reactions->buckets++;

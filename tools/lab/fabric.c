@@ -222,21 +222,19 @@ static int publish(struct fabric *fabric, uint32_t index, const struct config *c
 	struct config *config = fabric_config_create(scenario, index, classes);
 	bool filled = switch_node->fib != NULL;
 	struct snapshot *snapshot = NULL;
-	int result = 0;
+	int result;
 
 	if (!filled)
 		switch_node->fib = fib_create(FIB_COMPACT, apply_routes_max(config));
 	if (switch_node->fib != NULL)
 		snapshot = fabric_config_apply(scenario, index, config, fabric->link_down,
 					       switch_node->fib, filled);
-	if (snapshot == NULL)
-		result = rte_errno != 0 ? -rte_errno : -ENOMEM;
 	fabric_config_free(config);
-	if (result == 0)
-		publish_rates(fabric, index, snapshot);
-	if (result == 0)
-		result = switch_publish(switch_node, snapshot, snapshot_free);
-	if (result != 0 && snapshot != NULL)
+	if (snapshot == NULL)
+		return rte_errno != 0 ? -rte_errno : -ENOMEM;
+	publish_rates(fabric, index, snapshot);
+	result = switch_publish(switch_node, snapshot, snapshot_free);
+	if (result != 0)
 		snapshot_free(snapshot);
 	return result;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/lab/flow_path.h"
 
-#include "dataplane/balance.h"
+#include "dataplane/balance/hash.h"
 #include "dataplane/fib.h"
 #include "dataplane/snapshot.h"
 #include "tools/lab/fabric.h"
@@ -43,10 +43,15 @@ static uint32_t routed_port(const struct fabric *fabric, uint32_t node, const st
 	parse_template(&flow->template, &parsed);
 	group = &snapshot->group[fib_find4(snapshot->fib[0],
 					   __builtin_bswap32(parsed.destination))];
-	if (group->kind != GROUP_VIA || group->count == 0)
+	if (group->count != 0)
+		member = group->first +
+			 balance_member(balance_hash(&parsed, ip, snapshot->hash_seed),
+					group->count);
+	else if (group->balanced != 0)
+		member = group->members + balance_hash_member(snapshot, group, &parsed, ip);
+	else
 		return TOPOLOGY_NONE;
-	member = balance_member(balance_hash(&parsed, ip, snapshot->hash_seed), group->count);
-	return snapshot->adjacency[group->first + member].egress;
+	return snapshot->adjacency[member].egress;
 }
 
 uint32_t flow_path(const struct fabric *fabric, const struct flow *flow,

@@ -290,7 +290,7 @@ static const struct schema_row three_tier_rows[] = {
 		  "Leaves of each pod: pod1.leaf1, ..."),
 	COUNT_ROW("spines_per_pod", spines, 1, CONFIG_VIAS_MAX, "2",
 		  "Spines of each pod: pod1.spine1, ..."),
-	COUNT_ROW("cores", cores, 1, CONFIG_VIAS_MAX *CONFIG_VIAS_MAX, "4",
+	COUNT_ROW("cores", cores, 1, UINT64_C(1) * CONFIG_VIAS_MAX * CONFIG_VIAS_MAX, "4",
 		  "Cores: core1, ...; a multiple of `spines_per_pod`, as spine j of every pod is "
 		  "connected to the j-th share of them."),
 	COUNT_ROW("hosts_per_leaf", hosts_per_leaf, 1, PORT_COUNT_MAX - 1, "4",
