@@ -30,6 +30,27 @@ static uint32_t bits_set(uint32_t bits)
 	return (uint32_t)__builtin_popcount(bits);
 }
 
+/*
+ * Packets of a collective that are under way at once. Rank r has sent at most window steps more than it has
+ * received without a gap, so all ranks together have sent at most ranks * window messages more than have arrived.
+ */
+static uint64_t collective_packets(const struct scenario *scenario,
+				   const struct scenario_collective *plan)
+{
+	const struct collective_shape *shape = &plan->shape;
+	uint64_t bytes = 0;
+
+	for (uint32_t rank = 0; rank < shape->ranks; rank++) {
+		for (uint32_t step = 0; step < collective_steps(shape); step++) {
+			struct collective_message message = collective_message(shape, rank, step);
+
+			bytes = message.bytes > bytes ? message.bytes : bytes;
+		}
+	}
+	return shape->ranks * (uint64_t)plan->window *
+	       flow_packets(bytes, scenario->flows[plan->first_flow].payload_bytes);
+}
+
 uint64_t fabric_packets(const struct scenario *scenario)
 {
 	const struct topology *topology = scenario->topology;
@@ -48,9 +69,11 @@ uint64_t fabric_packets(const struct scenario *scenario)
 
 		if (flow->bytes != 0 && flow_packets(flow->bytes, flow->payload_bytes) < packets)
 			packets = flow_packets(flow->bytes, flow->payload_bytes);
-		sent += packets;
+		sent += flow->collective == 0 ? packets : 0;
 		priorities |= 1u << flow->priority;
 	}
+	for (uint32_t i = 0; i < scenario->collective_count; i++)
+		sent += collective_packets(scenario, &scenario->collectives[i]);
 	/* Each may be acknowledged, and sent again while the one before is under way. */
 	if (scenario->hosts.transport.ack_every != 0) {
 		sent *= 4;
