@@ -292,3 +292,21 @@ Test(collective, results_do_not_depend_on_where_the_clock_stands)
 	}
 	cr_expect_eq(digest[0], digest[1]);
 }
+
+/*
+ * 32 ranks with a window of four steps have at most 32 * 4 messages under way: 16 packets each, which may be
+ * acknowledged, sent again and told of by CNPs (8 in all), and some to spare. All flows would be eight times that.
+ */
+Test(collective, a_window_bounds_the_packets_under_way)
+{
+	const char text[] = RACK(32) "hosts: {ack_every: 1}\nleaf: {memory: 256MiB}\n"
+				     "traffic: [{alltoall: {bytes: 2MiB, concurrent: 4}}]\n";
+	struct simulation *simulation;
+	json_t *result;
+
+	result = result_of(text, &simulation);
+	cr_expect_leq(fabric_packets(simulation->scenario), 32 * 4 * 16 * 8 + 5000);
+	cr_expect_eq(number(overall(result, "alltoall"), "finished"), 1);
+	json_decref(result);
+	harness_finish(simulation);
+}
