@@ -53,8 +53,8 @@ int environment_start(uint64_t bytes)
 	snprintf(lcores, sizeof(lcores), "--lcores=0@%d", first_cpu(&cpus));
 	snprintf(memory, sizeof(memory), "%" PRIu64, (bytes + EAL_BYTES + MIB - 1) / MIB);
 	if (rte_eal_init(count, arguments) < 0) {
-		fprintf(stderr, "roceleaf-lab: DPDK can't start with %s MB of memory: %s\n", memory,
-			rte_strerror(rte_errno));
+		fprintf(stderr, "%s: DPDK can't start with %s MB of memory: %s\n",
+			program_invocation_short_name, memory, rte_strerror(rte_errno));
 		return -EIO;
 	}
 	/* Several labs on one machine must not all run on that first CPU. */

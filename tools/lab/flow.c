@@ -54,22 +54,44 @@ void flow_init(struct flow *flow, uint32_t id, const struct flow_params *params)
 	flow_window(flow);
 }
 
-struct notification *flow_notification(struct flow *flow, uint8_t cnp_tos)
+static void notification_path(const struct flow *flow, uint8_t cnp_tos, struct frame_path *path)
 {
-	struct frame_path path = {
+	*path = (struct frame_path){
 		.family = 4,
 		.tos = cnp_tos,
 		.source_port = flow->params.source_port,
 		.queue_pair = FLOW_QUEUE_PAIR + flow->id,
 		.becn = true,
 	};
+	host_path(flow->params.destination, flow->params.source, path);
+}
+
+struct notification *flow_notification(struct flow *flow, uint8_t cnp_tos)
+{
+	struct frame_path path;
 
 	if (flow->notification == NULL) {
 		flow->notification = allocate(sizeof(*flow->notification));
-		host_path(flow->params.destination, flow->params.source, &path);
+		notification_path(flow, cnp_tos, &path);
 		notification_init(flow->notification, &path);
 	}
 	return flow->notification;
+}
+
+void flow_connect(struct flow *flow)
+{
+	struct frame_path path;
+
+	flow->psn_expected = flow->params.psn;
+	flow->msn = 0;
+	flow->gap = false;
+	flow->nak = false;
+	flow->marked = false;
+	reply_init(flow);
+	if (flow->notification != NULL) {
+		notification_path(flow, flow->params.destination->params.cnp_tos, &path);
+		frame_template_init(&flow->notification->template, &path);
+	}
 }
 
 void flow_window(struct flow *flow)

@@ -128,6 +128,12 @@ void flow_control(struct flow *flow, const struct cc_params *cc);
 /** Its receiver's notification point, made when the first mark comes. @param cnp_tos of its CNPs */
 struct notification *flow_notification(struct flow *flow, uint8_t cnp_tos);
 
+/**
+ * Its sender begins anew, with PSN params.psn, perhaps from other addresses: what its params and its source's say
+ * now counts. What was counted stays. At its receiver.
+ */
+void flow_connect(struct flow *flow);
+
 /** How much its controller lets be outstanding may have changed. */
 void flow_window(struct flow *flow);
 

@@ -109,6 +109,12 @@ static inline bool wire_free(const struct wire *wire)
 	return !time_after(wire->free_ps, wire->engine->now_ps);
 }
 
+/** Nothing more may be put on the wire until a time: its far end can't take it. */
+static inline void wire_hold(struct wire *wire, uint64_t until_ps)
+{
+	wire->free_ps = time_max(wire->free_ps, until_ps);
+}
+
 /** Put a frame on the wire: now, or when all before it have left. Hot. */
 void wire_send(struct wire *wire, struct rte_mbuf *packet);
 

@@ -11,7 +11,8 @@
 
 static int output_failed(const char *path, int error)
 {
-	fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(error));
+	fprintf(stderr, "%s: can't write %s: %s\n", program_invocation_short_name, path,
+		strerror(error));
 	return -error;
 }
 

@@ -216,7 +216,8 @@ int report_write_json(json_t *result, const char *path)
 		fputc('\n', output.file);
 	closed = output_close(&output, error == 0);
 	if (closed == 0 && error != 0)
-		fprintf(stderr, "roceleaf-lab: can't write %s: %s\n", path, strerror(error));
+		fprintf(stderr, "%s: can't write %s: %s\n", program_invocation_short_name, path,
+			strerror(error));
 	return closed != 0 ? closed : -error;
 }
 

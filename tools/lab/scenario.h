@@ -141,6 +141,15 @@ extern const struct schema_table scenario_hosts_table;
 
 /** Fill in what follows from what was given. */
 void scenario_complete_hosts(struct scenario_hosts *hosts);
+/** Which priority each DSCP has. */
+void scenario_classify_hosts(struct scenario_hosts *hosts, const struct config *config);
+/**
+ * The class of that name, NULL: what RDMA uses, and its DSCP can be carried.
+ * @return NULL: a message was left at the node
+ */
+const struct config_class *scenario_class(const struct config *config, const char *name,
+					  struct schema_document *document,
+					  struct schema_node *node);
 struct receive_buffer_params;
 /** The receive buffer of a host; bytes 0: it has none. */
 void scenario_receive_buffer(const struct scenario *scenario, uint32_t host,

@@ -197,35 +197,45 @@ static const struct config_class *class_by_default(const struct config *config)
 	return &config->classes[config->default_class];
 }
 
+const struct config_class *scenario_class(const struct config *config, const char *name,
+					  struct schema_document *document,
+					  struct schema_node *node)
+{
+	const struct config_class *class = name == NULL ? class_by_default(config) : NULL;
+
+	for (uint32_t i = 0; i < config->class_count && class == NULL; i++)
+		if (strcmp(config->classes[i].name, name) == 0)
+			class = &config->classes[i];
+	if (class == NULL) {
+		schema_fail(document, node, "class %s: there is no such class; the first is %s",
+			    name, config->classes[0].name);
+		return NULL;
+	}
+	if (class->dscp == 0) {
+		schema_fail(document, node, "class %s has no DSCP that packets could carry",
+			    class->name);
+		return NULL;
+	}
+	return class;
+}
+
 static int element_class(struct element *element)
 {
 	const struct config *config = &element->scenario->leaf.config;
 	const struct scenario_traffic *traffic = element->traffic;
-	const struct config_class *class = NULL;
+	const char *name = traffic->class_given ? traffic->class : NULL;
+	const struct config_class *class;
 
 	if (traffic->dscp_given) {
 		element->dscp = traffic->dscp;
 		element->priority = class_of_dscp(config, traffic->dscp)->priority;
 		return 0;
 	}
-	if (!traffic->class_given)
-		class = traffic->kind == SCENARIO_CHECKPOINT
-				? &config->classes[config->default_class]
-				: class_by_default(config);
-	for (uint32_t i = 0; i < config->class_count && class == NULL; i++)
-		if (strcmp(config->classes[i].name, traffic->class) == 0)
-			class = &config->classes[i];
-	if (class == NULL) {
-		schema_fail(element->document, element_key(element, "class"),
-			    "class %s: there is no such class; the first is %s", traffic->class,
-			    config->classes[0].name);
+	if (!traffic->class_given && traffic->kind == SCENARIO_CHECKPOINT)
+		name = config->classes[config->default_class].name;
+	class = scenario_class(config, name, element->document, element_key(element, "class"));
+	if (class == NULL)
 		return -EINVAL;
-	}
-	if (class->dscp == 0) {
-		schema_fail(element->document, element_key(element, "class"),
-			    "class %s has no DSCP that packets could carry", class->name);
-		return -EINVAL;
-	}
 	element->dscp = (uint8_t)__builtin_ctzll(class->dscp);
 	element->priority = class->priority;
 	return 0;
@@ -358,16 +368,20 @@ static void resolve(struct element *element)
 	resolvers[element->traffic->kind](element);
 }
 
+void scenario_classify_hosts(struct scenario_hosts *hosts, const struct config *config)
+{
+	for (uint8_t dscp = 0; dscp < 64; dscp++)
+		hosts->dscp_priority[dscp] = class_of_dscp(config, dscp)->priority;
+	hosts->cnp_priority = hosts->dscp_priority[hosts->cnp_dscp];
+	hosts->transport.ack_priority = hosts->dscp_priority[hosts->transport.ack_dscp];
+}
+
 int scenario_build_flows(struct scenario *scenario, struct schema_document *document)
 {
-	struct scenario_hosts *hosts = &scenario->hosts;
 	struct config_errors *errors = schema_errors(document);
 	uint32_t before = errors->count + errors->dropped;
 
-	for (uint8_t dscp = 0; dscp < 64; dscp++)
-		hosts->dscp_priority[dscp] = class_of_dscp(&scenario->leaf.config, dscp)->priority;
-	hosts->cnp_priority = hosts->dscp_priority[hosts->cnp_dscp];
-	hosts->transport.ack_priority = hosts->dscp_priority[hosts->transport.ack_dscp];
+	scenario_classify_hosts(&scenario->hosts, &scenario->leaf.config);
 	scenario_check_hosts(scenario, document);
 	for (uint32_t i = 0; i < scenario->traffic_count; i++) {
 		const struct scenario_traffic *traffic = &scenario->traffic[i];
