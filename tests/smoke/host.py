@@ -182,8 +182,12 @@ def test_invariant_crc():
     """the invariant CRC is what scapy computes, and a wrong one is refused"""
     world = pair()
     tap = world.hosts["h2"].tap()
+    cable = lab.Tap("h2")
+    world.taps.append(cable)
     server = world.endpoint("h2", "serve: 16")
     sender = world.endpoint("h1", f"{SEND}}}]")
+    cable.wait(lambda frame: frame[36:38] == b"\x12\xb7" and frame[42] == 0x11, "the first ACK")
+    tap.drain()
     frame = tap.wait(lambda frame: frame[12:14] == b"\x08\x00" and frame[36:38] == b"\x12\xb7" and
                      len(frame) > 1000 and frame[50] & 0x80, "data that asks for an answer")
     end = 14 + int.from_bytes(frame[16:18], "big")
@@ -195,8 +199,6 @@ def test_invariant_crc():
     sender.stop()
     wrong = bytearray(frame[:end])
     wrong[-1] ^= 1
-    cable = lab.Tap("h2")
-    world.taps.append(cable)
 
     def answers():
         return world.leaf.ports()["p2"]["rx_packets"]

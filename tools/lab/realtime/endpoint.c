@@ -188,8 +188,8 @@ static bool endpoint_serves(const struct endpoint *endpoint, uint32_t queue_pair
 	       (endpoint->params.served[id / 64] >> (id % 64) & 1) != 0;
 }
 
-/* Does a connection begin with this packet of data, at a served queue pair? */
-static void endpoint_connect(struct endpoint *endpoint, struct rte_mbuf *packet,
+/* A packet of data for a served queue pair. @return false: of no connection, and none begins with it */
+static bool endpoint_connect(struct endpoint *endpoint, struct rte_mbuf *packet,
 			     const struct frame_view *view)
 {
 	const uint8_t *data = packet_data(packet);
@@ -197,9 +197,10 @@ static void endpoint_connect(struct endpoint *endpoint, struct rte_mbuf *packet,
 	struct host *peer = flow->params.source;
 	uint16_t source_port = (uint16_t)(data[34] << 8 | data[35]);
 
-	if (view->psn != 0 ||
-	    (source_port == flow->params.source_port && memcmp(peer->params.ip, data + 26, 4) == 0))
-		return;
+	if (source_port == flow->params.source_port && memcmp(peer->params.ip, data + 26, 4) == 0)
+		return true;
+	if (view->psn != 0)
+		return false;
 	memcpy(peer->params.ip, data + 26, 4);
 	memcpy(peer->params.mac, data + 6, 6);
 	flow->params.source_port = source_port;
@@ -207,6 +208,7 @@ static void endpoint_connect(struct endpoint *endpoint, struct rte_mbuf *packet,
 	flow->params.priority = endpoint->params.dscp_priority[view->tos >> 2];
 	flow_connect(flow);
 	endpoint->counters.connections++;
+	return true;
 }
 
 /* A frame with our MAC address. @return true: the host takes it */
@@ -228,13 +230,12 @@ static bool endpoint_accept(struct endpoint *endpoint, struct rte_mbuf *packet)
 	case PAYLOAD_RIGHT:
 		break;
 	}
-	if (memcmp(view.destination_ip, endpoint->params.ip, 4) != 0) {
-		counters->foreign_packets++;
-		return false;
-	}
-	if (frame_is_data(view.opcode) && endpoint_serves(endpoint, view.queue_pair))
-		endpoint_connect(endpoint, packet, &view);
-	return true;
+	if (memcmp(view.destination_ip, endpoint->params.ip, 4) == 0 &&
+	    (!frame_is_data(view.opcode) || !endpoint_serves(endpoint, view.queue_pair) ||
+	     endpoint_connect(endpoint, packet, &view)))
+		return true;
+	counters->foreign_packets++;
+	return false;
 }
 
 static bool is_type(const struct rte_mbuf *packet, uint16_t type)
@@ -411,11 +412,12 @@ static void create_host(struct endpoint *endpoint)
 	memcpy(host.mac, params->io->mac, 6);
 	memcpy(host.ip, params->ip, 4);
 	endpoint->traffic.transport = params->transport;
-	host_init(&endpoint->host, endpoint->engine, &host, &endpoint->traffic);
 	endpoint->bridge.io = params->io;
 	endpoint->bridge.from_host = &endpoint->out;
 	endpoint->bridge.counters = &endpoint->counters;
+	/* First: at the end of a hold it runs before the host does, and may hold it again. */
 	engine_add(endpoint->engine, &endpoint->bridge.node, &bridge_ops);
+	host_init(&endpoint->host, endpoint->engine, &host, &endpoint->traffic);
 	wire_init(&endpoint->out, endpoint->engine, &out, &endpoint->bridge.node, 0);
 	wire_init(&endpoint->in, endpoint->engine, &in, &endpoint->host.node, 0);
 	host_attach(&endpoint->host, &endpoint->out, &endpoint->in);
