@@ -41,7 +41,7 @@ struct rte_mbuf;
 #define RESEQUENCER_SILENT_PS   (5 * PS_PER_US)
 #define RESEQUENCER_SILENT_AMID 8 /* packets that came by others meanwhile */
 #define RESEQUENCER_MEMBERS     32
-#define RESEQUENCER_FLOWS_MAX   (UINT32_C(1) << 20)
+#define RESEQUENCER_FLOWS_MAX   (UINT32_C(1) << 19)
 
 struct resequencer_limits {
 	uint32_t flows;   /* power of two, 64..RESEQUENCER_FLOWS_MAX */
