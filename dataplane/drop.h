@@ -37,7 +37,7 @@
 	X(BACKLOG, "backlog", "lossy: shed while the receive ring fills")                         \
 	X(WATCHDOG, "watchdog", "for a queue in a pause storm, whose watchdog drops")             \
 	X(HEADROOM, "headroom", "lossless: past its headroom; a fault of peer or plan")           \
-	X(LINK_DOWN, "link_down", "egress port is down")                                          \
+	X(LINK_DOWN, "link_down", "egress port is down, or those of all next hops are")           \
 	X(STOPPED, "stopped", "still queued when the leaf stopped")
 
 #define DROP_ENUM_(id, name, help) DROP_##id,

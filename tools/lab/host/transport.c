@@ -200,7 +200,7 @@ uint64_t transport_reply(struct flow *flow, const struct frame_view *view, bool 
 	*again = false;
 	if (!acknowledges && view->syndrome != FRAME_SYNDROME_NAK_SEQUENCE)
 		return 0;
-	/* One that is late, or about what was never sent: 9.7.5.1.2. */
+	/* One that is late, or about what was never sent. */
 	if (packets > psn_distance(flow->acked.psn, flow->psn_top))
 		return 0;
 	cursor_advance(flow, &flow->acked, packets);

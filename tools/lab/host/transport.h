@@ -5,19 +5,20 @@
  *
  * Requester: packets carry consecutive PSNs of 24 bits. Every ack_every-th packet, the last one of a message,
  * and the one that fills the window ask to be acknowledged (AckReq). An acknowledgement of a PSN is one of
- * all before it. A NAK says which PSN is missing: all before it have come, and sending begins again there
+ * all before it (9.7.5.1.2). A NAK says which PSN is missing: all before it have come, and sending begins again there
  * (go-back-N). So it does when nothing was acknowledged for a while, though packets are outstanding.
  *
- * Responder: takes the packet that it expects and no other. One that comes too early leads to one NAK per gap
- * (9.7.5.2.8), however many follow; a duplicate isn't delivered again, and acknowledged if it asks for that
- * (9.7.5.1.4). Replies of one flow that wait for the wire merge, as acknowledgements add up.
+ * Responder: takes the packet that it expects and no other. One that comes too early leads to one NAK per gap,
+ * however many follow, as the standard has it: until the missing one comes there is no other NAK. So when that
+ * is lost again, nobody asks for it before the requester's timeout. A duplicate isn't delivered again, and
+ * acknowledged if it asks for that. Replies of one flow that wait for the wire merge, as acknowledgements add up.
  *
  * The timeout of a host is looked at once per timeout and flow: a flow that has made no progress from one look to
  * the next begins again. So it takes between one timeout and two; the standard allows up to four (9.7.6.1.3).
  *
  * With ack_every 0 receivers say nothing: what comes is delivered as it comes, and what is lost is missing.
  *
- * Source: InfiniBand Architecture Specification, volume 1, 9.7. Section numbers are of release 1.4.
+ * Source: InfiniBand Architecture Specification, volume 1, 9.7.
  *
  * Thread: the lab's. Nothing is kept per packet: where a PSN lies follows from the sizes of packets and
  * messages, a step per message at most.
