@@ -138,6 +138,32 @@ enum config_ecn {
 	CONFIG_ECN_OFF,
 };
 
+/* Over which of a route's next hops packets go. */
+enum config_balance_mode {
+	CONFIG_BALANCE_DEFAULT, /* of a class: the leaf's; of a route: its packets' classes' */
+	CONFIG_BALANCE_ECMP,
+	CONFIG_BALANCE_FLOWLET,
+	CONFIG_BALANCE_ADAPTIVE,
+	CONFIG_BALANCE_SPRAY,
+	CONFIG_BALANCE_SPRAY_UNORDERED,
+	CONFIG_BALANCE_STATIC,
+};
+
+enum config_hash_field { CONFIG_HASH_5TUPLE, CONFIG_HASH_DEST_QP };
+
+#define CONFIG_FLOWS_MAX (1u << 24)
+
+struct config_balance {
+	enum config_balance_mode mode; /* never DEFAULT; default ECMP, which keeps order anywhere */
+	bool gap_auto;                 /* default: by ECN's thresholds; else gap_ps */
+	uint64_t gap_ps;               /* 1 us..1 s */
+	enum config_hash_field hash[2]; /* 5TUPLE among them; default both */
+	uint8_t hash_count;
+	bool seed_auto; /* default: another one for each leaf */
+	uint64_t seed;
+	uint32_t flows; /* a worker remembers, 64..CONFIG_FLOWS_MAX; default 65536 */
+};
+
 struct config_class {
 	char name[CONFIG_NAME_BYTES];
 	uint8_t priority; /* 0..7, unique */
@@ -156,7 +182,8 @@ struct config_class {
 	bool wred; /* lossy only; default off */
 	struct config_curve wred_curve;
 	uint64_t half_life_ps; /* of the average depth that both go by; 0: by the depth itself */
-	uint32_t alpha_q8;     /* 256 * alpha, 1..32768; default 256 */
+	enum config_balance_mode balance;
+	uint32_t alpha_q8; /* 256 * alpha, 1..32768; default 256 */
 	/* What each port has for this class alone. Lossless only; not given: its longest frame. */
 	uint32_t reserved_bytes;
 	bool reserved_given;
@@ -206,6 +233,7 @@ struct config_route {
 	struct config_prefix to; /* host bits are zero */
 	struct config_ip via[CONFIG_VIAS_MAX];
 	uint16_t via_count; /* >= 1; each in a connected prefix */
+	enum config_balance_mode balance;
 	struct config_mark mark;
 };
 
@@ -232,6 +260,7 @@ struct config {
 	enum config_class_preset class_preset;
 	struct config_buffer buffer;
 	struct config_watchdog watchdog;
+	struct config_balance balance;
 	struct config_route *routes;
 	uint32_t route_count;
 	struct config_neighbour *neighbours;
@@ -305,7 +334,7 @@ uint64_t config_memory_bytes_min(const struct config *config);
 /**
  * What of `new` can't be taken over from `old` while the leaf runs: each such key is named with its
  * line in the new file, as an error. Not reloadable: all of `leaf`, the list of ports with their
- * order, and each port's name, device, driver and mtu; all else is.
+ * order, each port's name, device, driver and mtu, and balance.flows; all else is.
  * @return 0, or -EBUSY with errors->count >= 1
  */
 int config_check_reload(const struct config *old, const struct config *new,

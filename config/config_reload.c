@@ -86,6 +86,10 @@ int config_check_reload(const struct config *old, const struct config *new,
 	uint32_t i;
 
 	check_leaf(&reload);
+	if (old->balance.flows != new->balance.flows)
+		config_fail(new, errors, config_mark_of(new, "balance.flows"),
+			    "balance.flows, %u, was %u: it " STAYS, new->balance.flows,
+			    old->balance.flows);
 	if (old->port_count != new->port_count)
 		config_fail(new, errors, config_mark_of(new, "ports"),
 			    "%u ports, were %u: the list of ports " STAYS, new->port_count,

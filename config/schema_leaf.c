@@ -358,6 +358,7 @@ static void check_class(struct schema_document *document, struct schema_node *no
 			    "ecn auto is derived from when pauses begin, and class %s is lossy: "
 			    "write {kmin: 200KB, kmax: 800KB}, or off",
 			    class->name);
+	config_check_balance_mode(document, schema_child(node, "balance"), class->balance);
 	if (class->strict)
 		class->weight = 0;
 }
@@ -409,6 +410,10 @@ static const struct schema_row class_rows[] = {
 	 .help = "For studies of RED: ecn and wred of this class go by an exponentially weighted average "
 		 "of the bytes in a queue, of this half-life. A lossless class needs "
 		 "allow_pfc_before_ecn with it."},
+	{"balance", SCHEMA_ENUM, SCHEMA_FIELD(struct config_class, balance),
+	 .words = config_balance_words, .fallback_help = "`balance.mode`",
+	 .flags = SCHEMA_RELOADABLE,
+	 .help = "How its packets are spread over the next hops of routes that don't say."},
 	{0},
 };
 
@@ -431,14 +436,25 @@ static const struct schema_row route_rows[] = {
 	 .flags = SCHEMA_REQUIRED | SCHEMA_RELOADABLE | SCHEMA_NONEMPTY,
 	 .help = "Next hops, each in the network of a routed port or VLAN interface. Traffic is "
 		 "spread over them."},
+	{"balance", SCHEMA_ENUM, SCHEMA_FIELD(struct config_route, balance),
+	 .words = config_balance_words, .fallback_help = "as the packet's class says",
+	 .flags = SCHEMA_RELOADABLE, .help = "How, for all classes."},
 	{0},
 };
+
+static void check_route(struct schema_document *document, struct schema_node *node, void *out)
+{
+	const struct config_route *route = out;
+
+	config_check_balance_mode(document, schema_child(node, "balance"), route->balance);
+}
 
 static const struct schema_table route_table = {
 	"a route",
 	route_rows,
 	SCHEMA_MARK(struct config_route, mark),
 	.help = "Static routes; the networks of ports and VLAN interfaces need none.",
+	.check = check_route,
 };
 
 static const struct schema_row neighbour_rows[] = {
@@ -473,6 +489,7 @@ static const struct schema_row config_rows[] = {
 	 .help = "VLAN interfaces."},
 	CONFIG_CLASSES_ROWS,
 	CONFIG_BUFFER_ROWS,
+	CONFIG_BALANCE_ROWS,
 	{"routes", SCHEMA_MAP, SCHEMA_LIST(struct config, routes, route_count),
 	 .table = &route_table, .flags = SCHEMA_RELOADABLE, .fallback_help = "none",
 	 .help = "Static routes."},

@@ -2,8 +2,8 @@
 /*
  * schema_leaf - the tables of leaf.yaml, for config.c, and the parts of them that other files take in.
  *
- * A lab scenario has a leaf's classes below `leaf:`. Its table takes the rows in by CONFIG_CLASSES_ROWS
- * and CONFIG_BUFFER_ROWS (they store into a struct config), and calls config_classes_complete() and
+ * A lab scenario has a leaf's classes below `leaf:`. Its table takes the rows in by CONFIG_CLASSES_ROWS,
+ * CONFIG_BUFFER_ROWS and CONFIG_BALANCE_ROWS (they store into a struct config), and calls config_classes_complete() and
  * config_buffer_complete() after schema_check():
  *
  *	static const struct schema_row leaf_rows[] = {CONFIG_CLASSES_ROWS, CONFIG_BUFFER_ROWS, {0}};
@@ -26,6 +26,8 @@ extern const struct schema_table config_class_table; /* one class, into struct c
 extern const struct schema_word config_class_presets[];
 extern const struct schema_table config_buffer_table;   /* into struct config_buffer */
 extern const struct schema_table config_watchdog_table; /* into struct config_watchdog */
+extern const struct schema_table config_balance_table;  /* into struct config_balance */
+extern const struct schema_word config_balance_words[];
 
 #define CONFIG_CLASSES_ROWS                                                                        \
 	{"classes",                                                                                \
@@ -53,6 +55,18 @@ extern const struct schema_table config_watchdog_table; /* into struct config_wa
 			.help = "What happens to a lossless queue that pauses hold for too " \
 				"long."                                                      \
 	}
+
+#define CONFIG_BALANCE_ROWS                                                                \
+	{                                                                                  \
+		"balance", SCHEMA_MAP, SCHEMA_FIELD(struct config, balance),               \
+			.table = &config_balance_table, .flags = SCHEMA_RELOADABLE,        \
+			.help = "How packets are spread over the next hops of a route. A " \
+				"class or a route may have its own mode."                  \
+	}
+
+/** Leave a message at a mode's node where the mode can't be had. */
+void config_check_balance_mode(struct schema_document *document, struct schema_node *node,
+			       enum config_balance_mode mode);
 
 /**
  * Fill in the preset or the default classes, the default class and what falls to it, and check what

@@ -38,8 +38,10 @@ static void fill_classes(struct snapshot *snapshot, const struct config *config)
 	memset(snapshot->by_pcp, priority_default, sizeof(snapshot->by_pcp));
 	snapshot->priority_default = priority_default;
 	snapshot->priority_control = priority_default;
-	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
 		snapshot->class[p].quantum_bytes = SCHEDULE_QUANTUM_BYTES;
+		snapshot->class[p].balance = apply_balance_mode(config, CONFIG_BALANCE_DEFAULT);
+	}
 	for (uint32_t i = 0; i < config->class_count; i++) {
 		const struct config_class *class = &config->classes[i];
 		uint8_t priority = class->priority;
@@ -47,6 +49,7 @@ static void fill_classes(struct snapshot *snapshot, const struct config *config)
 		snapshot->class[priority] = (struct class_table){
 			.lossless = class->lossless,
 			.strict = class->strict,
+			.balance = apply_balance_mode(config, class->balance),
 			.quantum_bytes = class->strict
 						 ? 0
 						 : class->weight * (uint32_t)SCHEDULE_QUANTUM_BYTES,
@@ -224,7 +227,7 @@ struct snapshot *apply_snapshot(const struct config *config, const struct apply_
 		goto err;
 	snapshot->port_count = config->port_count;
 	snapshot->fdb_age_ps = FDB_AGE_PS;
-	snapshot->hash_seed = state->hash_seed;
+	snapshot->hash_seed = config->balance.seed_auto ? state->hash_seed : config->balance.seed;
 	snapshot->watchdog = watchdog_of(&config->watchdog);
 	snapshot->fib[0] = fib;
 	memcpy(snapshot->router_mac, config->leaf.router_mac, sizeof(snapshot->router_mac));
@@ -240,6 +243,8 @@ struct snapshot *apply_snapshot(const struct config *config, const struct apply_
 		rc = fill_interfaces(snapshot, config);
 	if (rc == 0)
 		rc = apply_routing(snapshot, config, state);
+	if (rc == 0)
+		apply_balance(snapshot, config);
 	if (rc == 0 && !fib_filled)
 		rc = apply_fib(fib, config);
 	if (rc == 0)

@@ -43,6 +43,24 @@ int apply_routing(struct snapshot *snapshot, const struct config *config,
 int apply_buffer(struct snapshot *snapshot, const struct config *config,
 		 const struct apply_state *state);
 
+/**
+ * `gap: auto` is the time in which this many queues drain that hold kmax bytes, the slowest port and the deepest
+ * class that forms flowlets: as much as one path can be behind another whose queues are empty, while ECN
+ * holds. Paths differ in an uplink here and a port of the switch behind it, taken to be like ours; the last
+ * hop is common. Where nothing is marked: 256 us, what hardware takes by default.
+ */
+#define APPLY_GAP_HOPS 2
+
+/** Mode of a class, or of the leaf where it has none: never BALANCE_BY_CLASS. */
+uint8_t apply_balance_mode(const struct config *config, enum config_balance_mode mode);
+
+/** All classes go by the hash of 5-tuple and queue pair on this route; the snapshot's classes are filled in. */
+bool apply_balance_is_plain(const struct snapshot *snapshot, const struct config *config,
+			    const struct config_route *route);
+
+/** What all modes need to know; after the buffer. */
+void apply_balance(struct snapshot *snapshot, const struct config *config);
+
 /** Fill an empty FIB. @return 0, or -ENOSPC */
 int apply_fib(struct fib *fib, const struct config *config);
 

@@ -320,8 +320,9 @@ static uint32_t weigh_members(const struct snapshot *snapshot, struct adjacency 
 }
 
 /* Every next hop keeps its place in the group, so that a flow's hash means the same member (balance/hash.h). */
-static void fill_route_group(struct snapshot *snapshot, const struct config_route *route,
-			     const struct networks *networks, struct group *group)
+static void fill_route_group(struct snapshot *snapshot, const struct config *config,
+			     const struct config_route *route, const struct networks *networks,
+			     struct group *group)
 {
 	struct adjacency *member = &snapshot->adjacency[snapshot->adjacency_count];
 	bool resolved[CONFIG_VIAS_MAX];
@@ -329,6 +330,9 @@ static void fill_route_group(struct snapshot *snapshot, const struct config_rout
 
 	*group = (struct group){
 		.kind = GROUP_VIA,
+		.mode = route->balance != CONFIG_BALANCE_DEFAULT
+				? apply_balance_mode(config, route->balance)
+				: (uint8_t)BALANCE_BY_CLASS,
 		.interface = networks_find(networks, &route->via[0]),
 		.first = snapshot->adjacency_count,
 	};
@@ -356,6 +360,8 @@ static void fill_route_group(struct snapshot *snapshot, const struct config_rout
 		return;
 	}
 	group->count = route->via_count;
+	if (!apply_balance_is_plain(snapshot, config, route))
+		group->balanced = group->count;
 	for (uint32_t i = 0; i < route->via_count; i++)
 		if (member[i].weight != BALANCE_WEIGHT_MAX)
 			group->balanced = group->count;
@@ -384,7 +390,7 @@ static int fill_groups(struct snapshot *snapshot, const struct config *config,
 	}
 	snapshot->group[group_drop(interfaces)].kind = GROUP_DROP;
 	for (uint32_t i = 0; i < config->route_count; i++)
-		fill_route_group(snapshot, &config->routes[i], networks,
+		fill_route_group(snapshot, config, &config->routes[i], networks,
 				 &snapshot->group[group_route(interfaces, i)]);
 	return 0;
 }

@@ -12,6 +12,7 @@
 
 #include "dataplane/account.h"
 #include "dataplane/backlog.h"
+#include "dataplane/balance/balance.h"
 #include "dataplane/buffer.h"
 #include "dataplane/counters.h"
 #include "dataplane/egress.h"
@@ -121,6 +122,7 @@ struct worker {
 	uint64_t generation;              /* of the snapshot; see worker_online() */
 	bool started;                     /* the policers have a time */
 	uint8_t rx_queue[PORT_COUNT_MAX]; /* that we receive from; QUEUE_NONE: none */
+	struct balance_state balance;
 	struct port_timers timers;
 };
 

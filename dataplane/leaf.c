@@ -48,6 +48,7 @@ static void worker_free(struct leaf *leaf, struct worker *worker)
 	free(worker->queue_counters);
 	free(worker->queue_rare);
 	free(worker->backlog);
+	balance_free(worker);
 	free(worker);
 }
 
@@ -193,8 +194,11 @@ uint16_t leaf_poller(const struct leaf *leaf, uint16_t port, uint16_t queue)
 const struct snapshot *leaf_publish(struct leaf *leaf, const struct snapshot *snapshot,
 				    uint64_t *token)
 {
-	const struct snapshot *before =
-		atomic_exchange_explicit(&leaf->snapshot, snapshot, memory_order_acq_rel);
+	const struct snapshot *before;
+
+	if (snapshot != NULL)
+		(void)balance_prepare(leaf, snapshot);
+	before = atomic_exchange_explicit(&leaf->snapshot, snapshot, memory_order_acq_rel);
 
 	*token = rte_rcu_qsbr_start(leaf->qsbr);
 	return before;

@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "dataplane/balance/balance.h"
 #include "dataplane/counters.h"
 #include "dataplane/fdb.h"
 #include "dataplane/pfc.h"
@@ -57,7 +58,8 @@ int leaf_attach(struct leaf *leaf, uint16_t port, struct port_io *io, uint16_t o
 uint16_t leaf_poller(const struct leaf *leaf, uint16_t port, uint16_t queue);
 
 /**
- * Put a snapshot in force with one store-release. NULL: the workers rest, with what they hold.
+ * Put a snapshot in force with one store-release. NULL: the workers rest, with what they hold. Before it,
+ * tables are made that its balancing modes need; where memory is short flows go by their hash.
  * @return the one before (NULL at first): free it once leaf_quiet(leaf, *token) is true
  */
 const struct snapshot *leaf_publish(struct leaf *leaf, const struct snapshot *snapshot,
@@ -151,6 +153,14 @@ uint32_t leaf_queue_average_bytes(const struct leaf *leaf, const struct snapshot
 
 /** How often a reason was counted, over all ports. */
 uint64_t leaf_drops(const struct leaf *leaf, enum drop_reason reason);
+
+/* Of the whole leaf. */
+struct balance_totals {
+#define BALANCE_TOTAL_(field, unit, help) uint64_t field;
+	BALANCE_COUNTERS(BALANCE_TOTAL_)
+#undef BALANCE_TOTAL_
+};
+void leaf_balance_totals(const struct leaf *leaf, struct balance_totals *totals);
 
 /** @param now_ps the workers' time */
 void leaf_pfc_totals(const struct leaf *leaf, uint16_t port, uint8_t priority, uint64_t now_ps,

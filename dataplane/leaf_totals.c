@@ -49,6 +49,17 @@ uint32_t leaf_queue_average_bytes(const struct leaf *leaf, const struct snapshot
 	return mark_average_read(&leaf->egress[port].average[priority], now_ps, half_life_ps);
 }
 
+void leaf_balance_totals(const struct leaf *leaf, struct balance_totals *totals)
+{
+	memset(totals, 0, sizeof(*totals));
+	for (uint16_t i = 0; i < leaf->worker_count; i++) {
+#define ADD_(field, unit, help) \
+	totals->field += counter_get(&leaf->worker[i]->balance.counters.field);
+		BALANCE_COUNTERS(ADD_)
+#undef ADD_
+	}
+}
+
 static uint64_t acquire(const _Atomic uint64_t *field)
 {
 	return atomic_load_explicit(field, memory_order_acquire);

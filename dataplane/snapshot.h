@@ -124,7 +124,8 @@ struct group {
 	uint8_t mode; /* enum balance_mode, where `balanced` */
 	uint16_t
 		interface; /* ATTACHED, LOCAL, and VIA without members: whose neighbour is asked for */
-	uint16_t count;    /* VIA: members, all alike, in every class by hash; else 0 */
+	uint16_t count;    /* VIA: members, all alike, in every class by hash of 5-tuple and queue
+			    * pair; else 0 */
 	uint16_t balanced; /* VIA of count 0: members that balance_choose() chooses from */
 	uint32_t first;    /* of `count` adjacencies; count 0: one whose plain_bytes_max is 0 */
 	uint32_t members;  /* first of `balanced` adjacencies */
@@ -191,6 +192,13 @@ struct watchdog_table {
 	uint64_t detect_ps, restore_ps, poll_ps;
 };
 
+/* What the modes of balanced groups need to know (balance/balance.h). */
+struct balance_table {
+	uint64_t gap_ps; /* FLOWLET: silence after which a flow may move */
+	uint32_t flows;  /* FLOWLET: that a worker remembers */
+	bool by_5tuple;  /* the queue pair has no say */
+};
+
 struct snapshot {
 	uint64_t generation; /* counts publications */
 
@@ -222,6 +230,8 @@ struct snapshot {
 	struct neighbour *neighbour;
 	uint32_t neighbour_mask; /* slots - 1 */
 	uint64_t hash_seed;      /* ECMP; differs between tiers, so that they don't polarise */
+
+	struct balance_table balance;
 
 	struct buffer_table buffer;
 	struct watchdog_table watchdog;

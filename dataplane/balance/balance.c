@@ -1,12 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dataplane/balance/balance.h"
 
+#include "dataplane/balance/flowlet.h"
 #include "dataplane/balance/hash.h"
+#include "dataplane/balance/spray_unordered.h"
 #include "dataplane/internal.h"
+
+static uint32_t spray_member(struct worker *worker, const struct group *group,
+			     const struct adjacency *member, uint32_t hash)
+{
+	struct spray_turns *turns =
+		atomic_load_explicit(&worker->balance.turns, memory_order_acquire);
+
+	if (unlikely(turns == NULL || group->balanced > BALANCE_MEMBERS_MAX))
+		return balance_weighted(hash, member, group->balanced);
+	counter_add(&worker->balance.counters.sprayed, 1);
+	return spray_unordered_next(turns, hash, member, group->balanced);
+}
 
 uint32_t balance_choose(struct worker *worker, const struct group *group,
 			const struct parsed *parsed, const uint8_t *ip, uint8_t priority)
 {
-	(void)priority;
-	return balance_hash_member(worker->snapshot, group, parsed, ip);
+	const struct snapshot *snapshot = worker->snapshot;
+	const struct adjacency *member = &snapshot->adjacency[group->members];
+	uint8_t mode =
+		group->mode != BALANCE_BY_CLASS ? group->mode : snapshot->class[priority].balance;
+	uint32_t hash;
+
+	if (mode == BALANCE_STATIC)
+		return balance_weighted(balance_hash_destination(parsed, ip, snapshot->hash_seed),
+					member, group->balanced);
+	hash = balance_hash_of_group(snapshot, parsed, ip);
+	switch (mode) {
+	case BALANCE_FLOWLET:
+		return flowlet_choose(worker, group, hash, priority);
+	case BALANCE_SPRAY_UNORDERED:
+		return spray_member(worker, group, member, hash);
+	default:
+		return balance_weighted(hash, member, group->balanced);
+	}
 }

@@ -3,18 +3,50 @@
  * balance - which of a route's next hops a packet takes, where a hash over equal members doesn't say it all.
  *
  * A mode for each class of each route (enum balance_mode). One file for each mode; what they have in common
- * is here. All of them keep to members that have a weight: those that are resolved and whose link is up.
+ * is here. All of them keep to members that have a weight: those that are resolved and whose link is up. So a
+ * link that goes down moves its flows with the next snapshot, and nobody else's.
  *
- * Thread: the worker of the burst.
+ * Thread: the worker of the burst, but for what says control.
  */
 #ifndef DATAPLANE_BALANCE_BALANCE_H
 #define DATAPLANE_BALANCE_BALANCE_H
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
+#include "dataplane/balance/quality.h"
+
+struct flowlet_table;
 struct group;
+struct leaf;
 struct parsed;
+struct snapshot;
+struct spray_turns;
 struct worker;
+
+/* Groups with more members are balanced by hash, whatever their mode. */
+#define BALANCE_MEMBERS_MAX 64
+
+/* X(field, unit, help): per worker */
+#define BALANCE_COUNTERS(X)                                                                    \
+	X(flowlets, "flowlets", "flowlets that began")                                         \
+	X(moves, "flowlets", "flowlets that began on another uplink than the flow's last one") \
+	X(collisions, "packets",                                                               \
+	  "packets that went by hash because another flow had their place in the table")       \
+	X(sprayed, "packets", "packets spread by themselves")
+
+/* A worker's. The tables come when a snapshot first asks for them; until then the hash decides. */
+struct balance_state {
+	_Atomic(struct flowlet_table *) flowlets;
+	_Atomic(struct spray_turns *) turns;
+	struct quality *quality; /* [priority][ports]; there before flowlets */
+	struct {
+#define BALANCE_FIELD_(field, unit, help) _Atomic uint64_t field;
+		BALANCE_COUNTERS(BALANCE_FIELD_)
+#undef BALANCE_FIELD_
+	} counters;
+};
 
 /**
  * Choose a next hop.
@@ -25,5 +57,14 @@ struct worker;
  */
 uint32_t balance_choose(struct worker *worker, const struct group *group,
 			const struct parsed *parsed, const uint8_t *ip, uint8_t priority);
+
+/**
+ * Control: make what a snapshot's modes need and isn't there, before it is published.
+ * @return 0, or -ENOMEM: what is missing goes by hash
+ */
+int balance_prepare(struct leaf *leaf, const struct snapshot *snapshot);
+
+/** Control: the worker has stopped. */
+void balance_free(struct worker *worker);
 
 #endif

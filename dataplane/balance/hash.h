@@ -32,13 +32,15 @@ static inline uint64_t balance_mix(uint64_t hash, uint64_t value)
 
 /**
  * Hash of a flow. Hot.
- * @param ip  its IP header
+ * @param ip      its IP header
+ * @param qp_mask BALANCE_QP; 0: by the 5-tuple alone
  * @return 32 well mixed bits
  */
-static inline uint32_t balance_hash(const struct parsed *parsed, const uint8_t *ip, uint64_t seed)
+static inline uint32_t balance_hash_masked(const struct parsed *parsed, const uint8_t *ip,
+					   uint64_t seed, uint32_t qp_mask)
 {
 	/* BALANCE_QP leaves the low byte free. Without ports or queue pair the parser says 0. */
-	uint32_t flow = (parsed->bth_qp & BALANCE_QP) | parsed->protocol;
+	uint32_t flow = (parsed->bth_qp & qp_mask) | parsed->protocol;
 	uint64_t hash = seed;
 
 	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low byte is the first");
@@ -49,6 +51,25 @@ static inline uint32_t balance_hash(const struct parsed *parsed, const uint8_t *
 			hash = balance_mix(hash, load_u64(ip + offset));
 	}
 	hash = balance_mix(hash, (uint64_t)parsed->ports << 32 | flow);
+	hash *= UINT64_C(0xD6E8FEB86659FD93);
+	return (uint32_t)(hash >> 32);
+}
+
+/** The same by 5-tuple and queue pair. Hot. */
+static inline uint32_t balance_hash(const struct parsed *parsed, const uint8_t *ip, uint64_t seed)
+{
+	return balance_hash_masked(parsed, ip, seed, BALANCE_QP);
+}
+
+/** Hash of the destination's address alone. */
+static inline uint32_t balance_hash_destination(const struct parsed *parsed, const uint8_t *ip,
+						uint64_t seed)
+{
+	uint64_t hash =
+		parsed->kind == KIND_IPV4
+			? balance_mix(seed, parsed->destination)
+			: balance_mix(balance_mix(seed, load_u64(ip + 24)), load_u64(ip + 32));
+
 	hash *= UINT64_C(0xD6E8FEB86659FD93);
 	return (uint32_t)(hash >> 32);
 }
@@ -88,12 +109,20 @@ static inline uint32_t balance_weighted(uint32_t hash, const struct adjacency *m
 	return i;
 }
 
+/** Hash of a packet's flow in a balanced group. @param ip its IP header */
+static inline uint32_t balance_hash_of_group(const struct snapshot *snapshot,
+					     const struct parsed *parsed, const uint8_t *ip)
+{
+	return balance_hash_masked(parsed, ip, snapshot->hash_seed,
+				   snapshot->balance.by_5tuple ? 0 : BALANCE_QP);
+}
+
 /** The member that the hash gives a packet in a balanced group, whatever its mode. @param ip its IP header */
 static inline uint32_t balance_hash_member(const struct snapshot *snapshot,
 					   const struct group *group, const struct parsed *parsed,
 					   const uint8_t *ip)
 {
-	return balance_weighted(balance_hash(parsed, ip, snapshot->hash_seed),
+	return balance_weighted(balance_hash_of_group(snapshot, parsed, ip),
 				&snapshot->adjacency[group->members], group->balanced);
 }
 

@@ -40,8 +40,11 @@ static const struct {
 	 "vlans: [{id: 5, address: 10.5.0.1/24}]\n"
 	 "classes: sonic\n"
 	 "routes: [{to: 10.9.0.0/16, via: 10.5.0.2}]\n"
-	 "neighbours: [{address: 10.0.7.2, mac: 02:00:00:00:00:01}]\n",
+	 "neighbours: [{address: 10.0.7.2, mac: 02:00:00:00:00:01}]\n"
+	 "balance: {mode: flowlet, gap: 50us, hash: 5tuple, seed: 7}\n",
 	 NULL},
+	{RELOAD_BASE "balance: {flows: 1024}\n",
+	 "leaf.yaml:5:18: balance.flows, 1024, was 65536: it can't change"},
 	{"leaf: {name: m, workers: 2, memory: 128MiB, idle: spin, router_mac: 02:00:00:00:00:09}\n"
 	 "ports: [{name: a, device: eth1, mtu: 4200}, {name: b, device: eth2, address: "
 	 "10.0.0.1/24}]\n",

@@ -173,6 +173,7 @@ struct config *fabric_config_create(const struct scenario *scenario, uint32_t in
 	config->default_class = classes->default_class;
 	config->buffer = classes->buffer;
 	config->watchdog = classes->watchdog;
+	config->balance = classes->balance;
 	config->ports = allocate(ports * sizeof(*config->ports));
 	config->port_count = (uint16_t)ports;
 	config->vlans = allocate(sizeof(*config->vlans));

@@ -89,7 +89,7 @@ struct scenario {
 	uint64_t duration_ps;
 	struct scenario_fabric fabric;
 	struct scenario_leaf {
-		/* Its classes, buffer, watchdog, leaf.memory_bytes and leaf.workers mean something. */
+		/* Its classes, buffer, watchdog, balance, leaf.memory_bytes and leaf.workers mean something. */
 		struct config config;
 		uint64_t
 			poll_ps; /* from one poll of a worker to the next, at most; 0: never late */

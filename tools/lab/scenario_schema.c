@@ -9,6 +9,7 @@
 static const struct schema_row leaf_rows[] = {
 	CONFIG_CLASSES_ROWS,
 	CONFIG_BUFFER_ROWS,
+	CONFIG_BALANCE_ROWS,
 	{"workers", SCHEMA_UINT, SCHEMA_FIELD(struct config, leaf.workers), .min = 1,
 	 .max = WORKER_COUNT_MAX, .fallback = "1",
 	 .help = "Workers of each switch, which share its ports; they run in an order that the seed "

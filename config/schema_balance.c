@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of `balance`, which leaf.yaml and lab scenarios share, and the modes that classes and routes name.
+ */
+#include "config/schema_leaf.h"
+
+const struct schema_word config_balance_words[] = {
+	{"ecmp", CONFIG_BALANCE_ECMP, "by a hash of the flow."},
+	{"flowlet", CONFIG_BALANCE_FLOWLET,
+	 "as `ecmp`, but a flow that has paused for `gap` goes on where there is least load."},
+	{"adaptive", CONFIG_BALANCE_ADAPTIVE,
+	 "a flow moves when nothing of it is on its way; not in this version."},
+	{"spray", CONFIG_BALANCE_SPRAY,
+	 "packet by packet in turn; the leaf of the destination restores the order; not in this "
+	 "version."},
+	{"spray-unordered", CONFIG_BALANCE_SPRAY_UNORDERED,
+	 "packet by packet in turn: hosts get them out of order."},
+	{"static", CONFIG_BALANCE_STATIC, "by the destination's address alone."},
+	{0},
+};
+
+/* A mode goes from here, and with the last one the function, when the dataplane has it. */
+void config_check_balance_mode(struct schema_document *document, struct schema_node *node,
+			       enum config_balance_mode mode)
+{
+	if (mode == CONFIG_BALANCE_ADAPTIVE || mode == CONFIG_BALANCE_SPRAY)
+		schema_fail(
+			document, node,
+			"%s %s can't be had in this version: ecmp, flowlet, spray-unordered and "
+			"static can",
+			node->key != NULL ? node->key : "mode", node->text);
+}
+
+static const struct schema_word auto_words[] = {{"auto", true, NULL}, {0}};
+
+static const struct schema_word hash_words[] = {
+	{"5tuple", CONFIG_HASH_5TUPLE, "addresses, protocol and ports."},
+	{"dest_qp", CONFIG_HASH_DEST_QP,
+	 "of RoCEv2 the destination queue pair too: the ports often don't tell queue pairs apart."},
+	{0},
+};
+
+static void check_balance(struct schema_document *document, struct schema_node *node, void *out)
+{
+	const struct config_balance *balance = out;
+	bool tuple = false;
+
+	config_check_balance_mode(document, schema_child(node, "mode"), balance->mode);
+	for (uint32_t i = 0; i < balance->hash_count; i++)
+		tuple = tuple || balance->hash[i] == CONFIG_HASH_5TUPLE;
+	if (!tuple)
+		schema_fail(document, schema_child(node, "hash"),
+			    "hash needs 5tuple: a queue pair's number alone isn't a flow");
+	else if (balance->hash_count == 2 && balance->hash[0] == balance->hash[1])
+		schema_fail(document, schema_element(schema_child(node, "hash"), 1),
+			    "hash names 5tuple twice");
+}
+
+static const struct schema_row balance_rows[] = {
+	{"mode", SCHEMA_ENUM, SCHEMA_FIELD(struct config_balance, mode),
+	 .words = config_balance_words, .fallback = "ecmp", .flags = SCHEMA_RELOADABLE,
+	 .help = "How packets are spread over a route's next hops, where neither the route nor the "
+		 "class says."},
+	{"gap", SCHEMA_ENUM, SCHEMA_FIELD(struct config_balance, gap_auto), .words = auto_words,
+	 .fallback = "auto", .flags = SCHEMA_RELOADABLE,
+	 .help = "A flow that has been silent for so long may move. `auto`: twice the time that a port "
+		 "takes to send kmax bytes, so that what is on its way has arrived; `--check` prints "
+		 "it."},
+	{"gap", SCHEMA_TIME, SCHEMA_FIELD(struct config_balance, gap_ps), .min = PS_PER_US,
+	 .max = PS_PER_S, .flags = SCHEMA_RELOADABLE},
+	{"hash", SCHEMA_ENUM, SCHEMA_ARRAY(struct config_balance, hash, hash_count),
+	 .words = hash_words, .fallback = "5tuple, dest_qp",
+	 .flags = SCHEMA_RELOADABLE | SCHEMA_NONEMPTY, .help = "What makes a flow."},
+	{"seed", SCHEMA_ENUM, SCHEMA_FIELD(struct config_balance, seed_auto), .words = auto_words,
+	 .fallback = "auto", .flags = SCHEMA_RELOADABLE,
+	 .help = "Of the hash. `auto`: another one for each leaf, so that two tiers don't choose "
+		 "alike."},
+	{"seed", SCHEMA_UINT, SCHEMA_FIELD(struct config_balance, seed),
+	 .flags = SCHEMA_RELOADABLE},
+	{"flows", SCHEMA_UINT, SCHEMA_FIELD(struct config_balance, flows), .min = 64,
+	 .max = CONFIG_FLOWS_MAX, .fallback = "65536",
+	 .help = "Flows that each worker keeps in mind for `flowlet`, 16 bytes each, rounded up to a "
+		 "power of two. A flow that finds no room goes by its hash."},
+	{0},
+};
+
+const struct schema_table config_balance_table = {
+	"balance",
+	balance_rows,
+	.help = "Over which of a route's next hops packets go. All modes but `spray-unordered` and, after "
+		"a gap that is too short, `flowlet` keep the order of a flow.",
+	.check = check_balance,
+};

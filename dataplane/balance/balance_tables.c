@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* layer: control side */
+/* Memory of the modes; balance.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataplane/balance/balance.h"
+#include "dataplane/balance/flowlet.h"
+#include "dataplane/balance/spray_unordered.h"
+#include "dataplane/internal.h"
+
+static bool uses_mode(const struct snapshot *snapshot, enum balance_mode mode)
+{
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+		if (snapshot->class[p].balance == mode)
+			return true;
+	for (uint32_t i = 0; i < snapshot->group_count; i++)
+		if (snapshot->group[i].balanced != 0 && snapshot->group[i].mode == mode)
+			return true;
+	return false;
+}
+
+struct flowlet_table *flowlet_table_create(uint32_t entries)
+{
+	struct flowlet_table *table;
+	uint32_t size = 1;
+
+	while (size < entries && size < UINT32_C(1) << 31)
+		size *= 2;
+	table = calloc(1, sizeof(*table) + (size_t)size * sizeof(table->entry[0]));
+	if (table != NULL)
+		table->mask = size - 1;
+	return table;
+}
+
+/* A worker sees a table when it is complete. */
+static int prepare_flowlets(struct balance_state *balance, const struct leaf *leaf,
+			    uint32_t entries)
+{
+	struct flowlet_table *table;
+
+	if (atomic_load_explicit(&balance->flowlets, memory_order_relaxed) != NULL)
+		return 0;
+	if (balance->quality == NULL)
+		balance->quality =
+			calloc((size_t)leaf->ports * PRIORITY_COUNT, sizeof(*balance->quality));
+	table = balance->quality == NULL ? NULL : flowlet_table_create(entries);
+	atomic_store_explicit(&balance->flowlets, table, memory_order_release);
+	return table == NULL ? -ENOMEM : 0;
+}
+
+static int prepare_turns(struct balance_state *balance)
+{
+	struct spray_turns *turns;
+
+	if (atomic_load_explicit(&balance->turns, memory_order_relaxed) != NULL)
+		return 0;
+	turns = calloc(1, sizeof(*turns));
+	atomic_store_explicit(&balance->turns, turns, memory_order_release);
+	return turns == NULL ? -ENOMEM : 0;
+}
+
+int balance_prepare(struct leaf *leaf, const struct snapshot *snapshot)
+{
+	int rc = 0;
+
+	for (uint16_t i = 0; i < leaf->worker_count; i++) {
+		struct balance_state *balance = &leaf->worker[i]->balance;
+
+		if (uses_mode(snapshot, BALANCE_FLOWLET) &&
+		    prepare_flowlets(balance, leaf, snapshot->balance.flows) != 0)
+			rc = -ENOMEM;
+		if (uses_mode(snapshot, BALANCE_SPRAY_UNORDERED) && prepare_turns(balance) != 0)
+			rc = -ENOMEM;
+	}
+	return rc;
+}
+
+void balance_free(struct worker *worker)
+{
+	free(atomic_load_explicit(&worker->balance.flowlets, memory_order_relaxed));
+	free(atomic_load_explicit(&worker->balance.turns, memory_order_relaxed));
+	free(worker->balance.quality);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spray_unordered - every packet by itself, in turn by weights. The hosts see any order.
+ *
+ * Smooth weighted round robin: each member earns its weight with every packet, the richest one takes the packet
+ * and pays for all. So the shares are exact over every sum(weights), spread as evenly as can be, and nothing is
+ * drawn. Flows have turns of their own, by some bits of their hash: with one turn for all, two flows whose
+ * packets alternate would each have one uplink of two for ever.
+ *
+ * Thread: one worker's own.
+ */
+#ifndef DATAPLANE_BALANCE_SPRAY_UNORDERED_H
+#define DATAPLANE_BALANCE_SPRAY_UNORDERED_H
+
+#include <stdint.h>
+
+#include "dataplane/balance/balance.h"
+
+#define SPRAY_TURNS 256
+
+struct adjacency;
+
+/* What members have earned and not spent: less than the sum of all weights, either way. */
+struct spray_turns {
+	int32_t credit[SPRAY_TURNS][BALANCE_MEMBERS_MAX];
+};
+
+/**
+ * The next member. Hot: 10 instructions for each member.
+ * @param turn   of the flow, any number
+ * @param member adjacencies, `count` of them, at most BALANCE_MEMBERS_MAX
+ */
+uint32_t spray_unordered_next(struct spray_turns *turns, uint32_t turn,
+			      const struct adjacency *member, uint32_t count);
+
+#endif
