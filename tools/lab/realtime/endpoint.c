@@ -69,8 +69,8 @@ static void bridge_flush(struct bridge *bridge, uint64_t now_ps)
 		sent += taken;
 	} while (taken == BURST_COUNT_MAX);
 	bridge->count -= sent;
-	memmove(bridge->waiting, bridge->waiting + sent,
-		bridge->count * sizeof(bridge->waiting[0]));
+	for (uint32_t i = 0; i < bridge->count; i++)
+		bridge->waiting[i] = bridge->waiting[sent + i];
 	if (bridge->count != 0) {
 		bridge->counters->held++;
 		wire_hold(bridge->from_host, now_ps + PORT_RETRY_PS);

@@ -39,10 +39,10 @@ static void pattern_write(uint8_t *at, uint32_t bytes, uint64_t seed)
 
 	for (uint32_t i = 0; i < words; i++) {
 		word = pattern_word(seed, i);
-		memcpy(at + 8 * i, &word, 8);
+		memcpy(at + (size_t)8 * i, &word, 8);
 	}
 	word = pattern_word(seed, words);
-	memcpy(at + 8 * words, &word, bytes % 8);
+	memcpy(at + (size_t)8 * words, &word, bytes % 8);
 }
 
 static bool pattern_matches(const uint8_t *at, uint32_t bytes, uint64_t seed)
@@ -51,11 +51,11 @@ static bool pattern_matches(const uint8_t *at, uint32_t bytes, uint64_t seed)
 	uint64_t word, wrong = 0;
 
 	for (uint32_t i = 0; i < words; i++) {
-		memcpy(&word, at + 8 * i, 8);
+		memcpy(&word, at + (size_t)8 * i, 8);
 		wrong |= word ^ pattern_word(seed, i);
 	}
 	word = pattern_word(seed, words);
-	return wrong == 0 && memcmp(at + 8 * words, &word, bytes % 8) == 0;
+	return wrong == 0 && memcmp(at + (size_t)8 * words, &word, bytes % 8) == 0;
 }
 
 /* Over the frame of that length, which includes the CRC's own place. */
