@@ -421,6 +421,7 @@ Test(apply, LB_UNEQUAL_members_weigh_what_their_ports_are_worth)
 	f.config->ports[3].speed_bps = UINT64_C(25000000000);
 	apply(&f);
 	group = group_of(&f, "10.2.3.4");
+	cr_assert_not_null(group);
 	cr_assert_eq(group->count, 0);
 	cr_assert_eq(group->balanced, 2);
 	cr_assert_eq(f.snapshot->adjacency[group->first].plain_bytes_max, 0);
