@@ -37,16 +37,16 @@ void spray_source_fini(struct spray_source *source)
 }
 
 /* The first of the entries among which a key's is. */
-static inline struct spray_flow *ways_of(const struct spray_source *source,
-					 const struct balance_key *key)
+static inline struct sprayed_flow *ways_of(const struct spray_source *source,
+					   const struct balance_key *key)
 {
 	return &source->flow[balance_key_hash(key, source->params.seed) & source->mask &
 			     ~(uint32_t)(WAYS - 1)];
 }
 
-struct spray_flow *spray_source_find(struct spray_source *source, const struct balance_key *key)
+struct sprayed_flow *spray_source_find(struct spray_source *source, const struct balance_key *key)
 {
-	struct spray_flow *way = ways_of(source, key);
+	struct sprayed_flow *way = ways_of(source, key);
 
 	for (uint32_t i = 0; i < WAYS; i++)
 		if (way[i].state != SPRAY_FREE && balance_key_equal(&way[i].key, key))
@@ -55,7 +55,7 @@ struct spray_flow *spray_source_find(struct spray_source *source, const struct b
 }
 
 /* May another flow have this entry? What the other end knows stays, and so does what it may soon know. */
-static bool is_spare(const struct spray_source *source, const struct spray_flow *flow,
+static bool is_spare(const struct spray_source *source, const struct sprayed_flow *flow,
 		     uint64_t now_ps)
 {
 	switch (flow->state) {
@@ -71,10 +71,10 @@ static bool is_spare(const struct spray_source *source, const struct spray_flow 
 }
 
 /* An entry for a new flow: a free one, or that of the flow that has been silent longest. */
-static struct spray_flow *place(struct spray_source *source, const struct balance_key *key,
-				uint16_t peer, uint64_t now_ps)
+static struct sprayed_flow *place(struct spray_source *source, const struct balance_key *key,
+				  uint16_t peer, uint64_t now_ps)
 {
-	struct spray_flow *way = ways_of(source, key), *best = NULL;
+	struct sprayed_flow *way = ways_of(source, key), *best = NULL;
 
 	for (uint32_t i = 0; i < WAYS; i++) {
 		if (!is_spare(source, &way[i], now_ps))
@@ -88,7 +88,7 @@ static struct spray_flow *place(struct spray_source *source, const struct balanc
 	}
 	if (best == NULL)
 		return NULL;
-	*best = (struct spray_flow){
+	*best = (struct sprayed_flow){
 		.key = *key,
 		.peer = peer,
 		.state = SPRAY_COUNTING,
@@ -103,7 +103,7 @@ static struct spray_flow *place(struct spray_source *source, const struct balanc
 	return best;
 }
 
-static void enter(struct spray_flow *flow, enum spray_state state, uint64_t now_ps)
+static void enter(struct sprayed_flow *flow, enum spray_state state, uint64_t now_ps)
 {
 	flow->state = (uint8_t)state;
 	flow->since_ps = now_ps;
@@ -112,7 +112,7 @@ static void enter(struct spray_flow *flow, enum spray_state state, uint64_t now_
 }
 
 /* What has been sent so far must have come before the flow's numbers may end. */
-static void hold_here(struct spray_source *source, struct spray_flow *flow, uint64_t now_ps)
+static void hold_here(struct spray_source *source, struct sprayed_flow *flow, uint64_t now_ps)
 {
 	flow->pinned_at = flow->next;
 	flow->serial = ++source->serial;
@@ -120,7 +120,7 @@ static void hold_here(struct spray_source *source, struct spray_flow *flow, uint
 	flow->since_ps = now_ps - source->params.retry_ps;
 }
 
-static void pin(struct spray_source *source, struct spray_flow *flow, enum spray_pin why,
+static void pin(struct spray_source *source, struct sprayed_flow *flow, enum spray_pin why,
 		uint64_t now_ps)
 {
 	source->counters.pinned[why]++;
@@ -129,7 +129,7 @@ static void pin(struct spray_source *source, struct spray_flow *flow, enum spray
 	flow->pin = (uint8_t)why;
 }
 
-static inline struct spray_decision sequenced(struct spray_flow *flow, enum spray_verdict verdict)
+static inline struct spray_decision sequenced(struct sprayed_flow *flow, enum spray_verdict verdict)
 {
 	struct spray_decision decision = {
 		.verdict = (uint8_t)verdict, .sequence = flow->next, .flow = flow};
@@ -139,7 +139,7 @@ static inline struct spray_decision sequenced(struct spray_flow *flow, enum spra
 }
 
 /* A request has to be sent, for the first time or again; or it is time to give up. */
-static struct spray_decision ask(struct spray_source *source, struct spray_flow *flow,
+static struct spray_decision ask(struct spray_source *source, struct sprayed_flow *flow,
 				 uint64_t now_ps)
 {
 	if (flow->asked == REQUESTS_MAX) {
@@ -162,7 +162,7 @@ static struct spray_decision ask(struct spray_source *source, struct spray_flow 
 
 /* Its packet has a checksum. */
 static __attribute__((noinline)) struct spray_decision
-computed(struct spray_source *source, struct spray_flow *flow, uint64_t now_ps)
+computed(struct spray_source *source, struct sprayed_flow *flow, uint64_t now_ps)
 {
 	flow->checksums = true;
 	if (flow->state == SPRAY_SPRAYED)
@@ -179,7 +179,7 @@ struct spray_decision spray_source_packet(struct spray_source *source,
 					  const struct balance_key *key, uint16_t peer,
 					  uint32_t bytes, uint16_t checksum, uint64_t now_ps)
 {
-	struct spray_flow *flow = spray_source_find(source, key);
+	struct sprayed_flow *flow = spray_source_find(source, key);
 
 	if (flow == NULL)
 		flow = place(source, key, peer, now_ps);
@@ -229,7 +229,7 @@ struct spray_decision spray_source_packet(struct spray_source *source,
 	return (struct spray_decision){.verdict = SPRAY_PASS, .flow = flow};
 }
 
-void spray_source_answer(struct spray_source *source, struct spray_flow *flow, uint32_t serial,
+void spray_source_answer(struct spray_source *source, struct sprayed_flow *flow, uint32_t serial,
 			 bool yes, uint64_t now_ps)
 {
 	if (flow->state != SPRAY_ASKED || flow->serial != serial)
@@ -244,14 +244,14 @@ void spray_source_answer(struct spray_source *source, struct spray_flow *flow, u
 	flow->begun = false;
 }
 
-void spray_source_pin(struct spray_source *source, struct spray_flow *flow, enum spray_pin why,
+void spray_source_pin(struct spray_source *source, struct sprayed_flow *flow, enum spray_pin why,
 		      uint64_t now_ps)
 {
 	if (flow->state == SPRAY_SPRAYED)
 		pin(source, flow, why, now_ps);
 }
 
-void spray_source_drained(struct spray_source *source, struct spray_flow *flow, uint32_t serial,
+void spray_source_drained(struct spray_source *source, struct sprayed_flow *flow, uint32_t serial,
 			  uint64_t now_ps)
 {
 	if (flow->state != SPRAY_PINNED || flow->serial != serial)
@@ -267,15 +267,15 @@ void spray_source_rerouted(struct spray_source *source, uint64_t now_ps)
 			hold_here(source, &source->flow[i], now_ps);
 }
 
-void spray_source_released(struct spray_flow *flow, uint32_t serial)
+void spray_source_released(struct sprayed_flow *flow, uint32_t serial)
 {
 	if (flow->releasing && flow->serial == serial)
 		flow->releasing = flow->known = false;
 }
 
 /* What an entry wants in a sweep. */
-static void look(struct spray_source *source, struct spray_flow *flow, uint64_t now_ps,
-		 void (*say)(void *, struct spray_flow *, enum spray_word), void *context)
+static void look(struct spray_source *source, struct sprayed_flow *flow, uint64_t now_ps,
+		 void (*say)(void *, struct sprayed_flow *, enum spray_word), void *context)
 {
 	const struct spray_source_params *params = &source->params;
 	bool due = !time_after(flow->since_ps + params->retry_ps, now_ps);
@@ -315,7 +315,7 @@ static void look(struct spray_source *source, struct spray_flow *flow, uint64_t 
 }
 
 void spray_source_sweep(struct spray_source *source, uint64_t now_ps,
-			void (*say)(void *context, struct spray_flow *flow, enum spray_word word),
+			void (*say)(void *context, struct sprayed_flow *flow, enum spray_word word),
 			void *context)
 {
 	for (uint32_t i = 0; i <= source->mask / SWEEP_PARTS; i++) {
@@ -327,7 +327,7 @@ void spray_source_sweep(struct spray_source *source, uint64_t now_ps,
 void spray_source_forget(struct spray_source *source, uint16_t peer, uint64_t now_ps)
 {
 	for (uint32_t i = 0; i <= source->mask; i++) {
-		struct spray_flow *flow = &source->flow[i];
+		struct sprayed_flow *flow = &source->flow[i];
 
 		if (flow->state == SPRAY_FREE || flow->peer != peer)
 			continue;

@@ -64,7 +64,7 @@ enum spray_pin {
 	SPRAY_PINS
 };
 
-struct spray_flow {
+struct sprayed_flow {
 	alignas(64) struct balance_key key;
 	uint64_t last_ps;   /* its last packet */
 	uint64_t since_ps;  /* of the state; ASKED and PINNED: of the last message */
@@ -82,7 +82,7 @@ struct spray_flow {
 	bool known;     /* the destination may have an agreement on it */
 };
 
-_Static_assert(sizeof(struct spray_flow) == 64, "a line");
+_Static_assert(sizeof(struct sprayed_flow) == 64, "a line");
 
 struct spray_source_params {
 	uint32_t flows;         /* entries; rounded up to a power of two, at least 64 */
@@ -106,7 +106,7 @@ struct spray_source_counters {
 };
 
 struct spray_source {
-	struct spray_flow *flow;
+	struct sprayed_flow *flow;
 	uint32_t mask;   /* entries - 1 */
 	uint32_t swept;  /* entry that the next sweep begins with */
 	uint32_t serial; /* of the last word */
@@ -127,7 +127,7 @@ struct spray_decision {
 	uint8_t verdict;   /* enum spray_verdict */
 	bool request;      /* ask its destination, too: for a flow that begins at flow->next */
 	uint16_t sequence; /* for the field; with FIRST and SEQUENCED */
-	struct spray_flow *flow; /* NULL when it found no entry */
+	struct sprayed_flow *flow; /* NULL when it found no entry */
 };
 
 /** @return false: out of memory. Control. */
@@ -145,15 +145,15 @@ struct spray_decision spray_source_packet(struct spray_source *source,
 /**
  * The answer to a request for a flow; ignored when it isn't awaited. No effect on packets sent before.
  */
-void spray_source_answer(struct spray_source *source, struct spray_flow *flow, uint32_t serial,
+void spray_source_answer(struct spray_source *source, struct sprayed_flow *flow, uint32_t serial,
 			 bool yes, uint64_t now_ps);
 
 /** Spray a flow no more; no effect unless it is SPRAYED. */
-void spray_source_pin(struct spray_source *source, struct spray_flow *flow, enum spray_pin why,
+void spray_source_pin(struct spray_source *source, struct sprayed_flow *flow, enum spray_pin why,
 		      uint64_t now_ps);
 
 /** The destination has everything from before `pinned_at`: the flow is unsequenced from here on. */
-void spray_source_drained(struct spray_source *source, struct spray_flow *flow, uint32_t serial,
+void spray_source_drained(struct spray_source *source, struct sprayed_flow *flow, uint32_t serial,
 			  uint64_t now_ps);
 
 /** Hashes lead elsewhere now (a link came or went): what pinned flows have on their way counts as sprayed. */
@@ -166,7 +166,7 @@ void spray_source_rerouted(struct spray_source *source, uint64_t now_ps);
 void spray_source_forget(struct spray_source *source, uint16_t peer, uint64_t now_ps);
 
 /** The destination has forgotten a flow, as it was told to. */
-void spray_source_released(struct spray_flow *flow, uint32_t serial);
+void spray_source_released(struct sprayed_flow *flow, uint32_t serial);
 
 /* What to say to a flow's destination. */
 enum spray_word {
@@ -179,10 +179,10 @@ enum spray_word {
  * @param say called for each flow of whose destination something is wanted; again at each retry_ps
  */
 void spray_source_sweep(struct spray_source *source, uint64_t now_ps,
-			void (*say)(void *context, struct spray_flow *flow, enum spray_word word),
+			void (*say)(void *context, struct sprayed_flow *flow, enum spray_word word),
 			void *context);
 
 /** The flow of an entry, or NULL when it isn't that of the key. */
-struct spray_flow *spray_source_find(struct spray_source *source, const struct balance_key *key);
+struct sprayed_flow *spray_source_find(struct spray_source *source, const struct balance_key *key);
 
 #endif

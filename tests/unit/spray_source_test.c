@@ -55,7 +55,7 @@ static struct spray_decision send_packet(uint32_t qp)
 	return send_sum(qp, 0);
 }
 
-static void count_word(void *context, struct spray_flow *flow, enum spray_word word)
+static void count_word(void *context, struct sprayed_flow *flow, enum spray_word word)
 {
 	(void)context;
 	(void)flow;
@@ -73,7 +73,7 @@ static void sweep_all(void)
 }
 
 /* Send until it asks. */
-static struct spray_flow *ask_for(uint32_t qp)
+static struct sprayed_flow *ask_for(uint32_t qp)
 {
 	struct spray_decision decision;
 
@@ -88,9 +88,9 @@ static struct spray_flow *ask_for(uint32_t qp)
 	return decision.flow;
 }
 
-static struct spray_flow *sprayed(uint32_t qp)
+static struct sprayed_flow *sprayed(uint32_t qp)
 {
-	struct spray_flow *flow = ask_for(qp);
+	struct sprayed_flow *flow = ask_for(qp);
 
 	spray_source_answer(&source, flow, flow->serial, true, now);
 	return flow;
@@ -98,7 +98,7 @@ static struct spray_flow *sprayed(uint32_t qp)
 
 Test(spray_source, asks_at_its_bytes_and_again_until_it_gives_up)
 {
-	struct spray_flow *flow = ask_for(1);
+	struct sprayed_flow *flow = ask_for(1);
 	struct spray_decision decision;
 
 	for (uint32_t request = 1; request < RETRIES; request++) {
@@ -120,7 +120,7 @@ Test(spray_source, asks_at_its_bytes_and_again_until_it_gives_up)
 
 Test(spray_source, the_start_goes_by_the_hash_and_numbers_follow)
 {
-	struct spray_flow *flow = sprayed(1);
+	struct sprayed_flow *flow = sprayed(1);
 	uint16_t first = flow->next;
 	struct spray_decision decision = send_packet(1);
 
@@ -136,7 +136,7 @@ Test(spray_source, the_start_goes_by_the_hash_and_numbers_follow)
 
 Test(spray_source, a_no_and_a_late_yes_change_nothing)
 {
-	struct spray_flow *flow = ask_for(1);
+	struct sprayed_flow *flow = ask_for(1);
 
 	spray_source_answer(&source, flow, flow->serial + 1, true, now);
 	cr_assert_eq(flow->state, SPRAY_ASKED, "to another request");
@@ -148,7 +148,7 @@ Test(spray_source, a_no_and_a_late_yes_change_nothing)
 
 Test(spray_source, what_is_idle_is_pinned_and_goes_on_numbering_until_drained)
 {
-	struct spray_flow *flow = sprayed(1);
+	struct sprayed_flow *flow = sprayed(1);
 	uint16_t next;
 
 	send_packet(1);
@@ -183,7 +183,7 @@ Test(spray_source, what_is_idle_is_pinned_and_goes_on_numbering_until_drained)
 
 Test(spray_source, a_checksum_gives_way_as_long_as_the_destination_may_look_for_a_number)
 {
-	struct spray_flow *flow = sprayed(1);
+	struct sprayed_flow *flow = sprayed(1);
 	struct spray_decision decision;
 
 	send_packet(1);
@@ -236,7 +236,7 @@ Test(spray_source, LB_TABLE_FULL_flows_without_an_entry_stay_on_their_path)
 
 Test(spray_source, what_the_destination_may_know_keeps_its_entry_and_is_released_first)
 {
-	struct spray_flow *flow = sprayed(1);
+	struct sprayed_flow *flow = sprayed(1);
 
 	send_packet(1);
 	spray_source_pin(&source, flow, SPRAY_PIN_ASKED, now);
@@ -301,7 +301,7 @@ static void say_to(uint32_t way, struct message message)
 		world.word[way][world.words[way]++] = message;
 }
 
-static void say_word(void *context, struct spray_flow *flow, enum spray_word word)
+static void say_word(void *context, struct sprayed_flow *flow, enum spray_word word)
 {
 	(void)context;
 	say_to(0, word == SPRAY_WORD_DRAINED
@@ -397,7 +397,7 @@ static void source_hears(void)
 	uint32_t at = draw(world.words[1]);
 	struct message message = world.word[1][at];
 	const struct balance_key key = key_of(1);
-	struct spray_flow *flow = spray_source_find(&source, &key);
+	struct sprayed_flow *flow = spray_source_find(&source, &key);
 
 	world.word[1][at] = world.word[1][--world.words[1]];
 	if (flow == NULL)
