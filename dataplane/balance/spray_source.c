@@ -1,40 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dataplane/balance/spray_source.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "dataplane/balance/sequence.h"
 #include "dataplane/units.h"
 
 /* Entries among which a flow's is: neighbours in memory. */
 #define WAYS 4
 
-#define FLOWS_MIN   64
 #define SWEEP_PARTS 64
 
 /* Requests that stay without an answer before the flow is left alone for a while. */
 #define REQUESTS_MAX 8
-
-bool spray_source_init(struct spray_source *source, const struct spray_source_params *params)
-{
-	uint32_t flows = FLOWS_MIN;
-	void *memory = NULL;
-
-	while (flows < params->flows && flows < UINT32_C(1) << 24)
-		flows *= 2;
-	*source = (struct spray_source){.mask = flows - 1, .params = *params};
-	if (posix_memalign(&memory, 64, flows * sizeof(*source->flow)) != 0)
-		return false;
-	source->flow = memset(memory, 0, flows * sizeof(*source->flow));
-	return true;
-}
-
-void spray_source_fini(struct spray_source *source)
-{
-	free(source->flow);
-	source->flow = NULL;
-}
 
 /* The first of the entries among which a key's is. */
 static inline struct sprayed_flow *ways_of(const struct spray_source *source,
