@@ -92,7 +92,7 @@ static void load_uplink(uint16_t port, uint32_t frames)
 	cr_assert_eq(fixture_discard(&f, port), frames);
 }
 
-Test(balance_modes, LB_FLOWLET_SAME_and_MOVE_a_flow_moves_at_the_gap_and_not_before)
+Test(balance_modes, LB_FLOWLET_SAME_LB_FLOWLET_MOVE_a_flow_moves_at_the_gap_and_not_before)
 {
 	struct frame packet = flow_frame(1, DSCP_LOSSLESS);
 	struct balance_totals totals;

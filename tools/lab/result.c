@@ -432,6 +432,7 @@ json_t *simulation_result(const struct simulation *simulation)
 		json_array_append_new(links, link_result(simulation, i));
 	json_object_set_new(result, "links", links);
 	second_half_result(&simulation->second_half, result);
+	uplinks_result(&simulation->uplinks, result);
 	json_object_set_new(result, "faults", faults_result(scenario));
 	waiting = waiting_result(fabric);
 	set_integer(result, "pause_cycles", json_array_size(json_object_get(waiting, "cycles")));

@@ -117,6 +117,7 @@ struct simulation *simulation_create(const struct scenario *scenario, struct rte
 		engine_wake(simulation->fabric->engine, &sampler->node, sampler_due_ps(sampler, 0));
 	second_half_init(&simulation->second_half, simulation->fabric);
 	simulation->faults = faults_create(simulation->fabric);
+	uplinks_init(&simulation->uplinks, simulation->fabric);
 	return simulation;
 }
 
@@ -126,6 +127,7 @@ void simulation_free(struct simulation *simulation)
 		return;
 	free(simulation->sampler.depth_bytes);
 	second_half_fini(&simulation->second_half);
+	uplinks_fini(&simulation->uplinks);
 	faults_free(simulation->faults);
 	fabric_free(simulation->fabric);
 	free(simulation);

@@ -15,6 +15,7 @@
 #include "tools/lab/fabric.h"
 #include "tools/lab/scenario.h"
 #include "tools/lab/second_half.h"
+#include "tools/lab/uplinks.h"
 
 /*
  * Mean queue depths come from samples, one at a random time in each of as many equal parts of the
@@ -40,6 +41,7 @@ struct simulation {
 	struct fabric *fabric;
 	struct sampler sampler;
 	struct second_half second_half;
+	struct uplinks uplinks;
 	struct faults *faults; /* NULL: the scenario has none */
 	uint64_t wall_ns;      /* of simulation_run() */
 	uint64_t cpu_ns;
