@@ -78,6 +78,9 @@ int apply_plan(const struct config *config, const struct apply_state *state,
 struct snapshot *apply_snapshot(const struct config *config, const struct apply_state *state,
 				struct fib *fib, bool fib_filled);
 
+/** Mode of a class, or of the leaf where it has none: never BALANCE_BY_CLASS. */
+uint8_t apply_balance_mode(const struct config *config, enum config_balance_mode mode);
+
 void snapshot_free(const struct snapshot *snapshot);
 
 /**

@@ -51,9 +51,6 @@ int apply_buffer(struct snapshot *snapshot, const struct config *config,
  */
 #define APPLY_GAP_HOPS 2
 
-/** Mode of a class, or of the leaf where it has none: never BALANCE_BY_CLASS. */
-uint8_t apply_balance_mode(const struct config *config, enum config_balance_mode mode);
-
 /** All classes go by the hash of 5-tuple and queue pair on this route; the snapshot's classes are filled in. */
 bool apply_balance_is_plain(const struct snapshot *snapshot, const struct config *config,
 			    const struct config_route *route);

@@ -188,6 +188,38 @@ static void print_classes(const struct config *config, const struct snapshot *sn
 	(void)fprintf(out, "QUANTUM in bytes, of the queue that each port has for each class.\n\n");
 }
 
+/* Only where not all goes by hash. */
+static void print_balance(const struct config *config, const struct snapshot *snapshot, FILE *out)
+{
+	static const char *const names[BALANCE_MODES] = {
+		[BALANCE_ECMP] = "ecmp",
+		[BALANCE_FLOWLET] = "flowlet",
+		[BALANCE_ADAPTIVE] = "adaptive",
+		[BALANCE_SPRAY] = "spray",
+		[BALANCE_SPRAY_UNORDERED] = "spray-unordered",
+		[BALANCE_STATIC] = "static",
+	};
+	uint32_t modes = 0;
+	char text[32];
+
+	for (uint8_t i = 0; i < config->class_count; i++)
+		modes |= 1u << snapshot->class[config->classes[i].priority].balance;
+	for (uint32_t i = 0; i < config->route_count; i++)
+		if (config->routes[i].balance != CONFIG_BALANCE_DEFAULT)
+			modes |= 1u << apply_balance_mode(config, config->routes[i].balance);
+	if (modes == 1u << BALANCE_ECMP)
+		return;
+	for (uint8_t i = 0; i < config->class_count; i++)
+		(void)fprintf(out, "balance of %-16s %s\n", config->classes[i].name,
+			      names[snapshot->class[config->classes[i].priority].balance]);
+	if ((modes >> BALANCE_FLOWLET & 1) != 0)
+		(void)fprintf(out, "flowlets: a flow may move after %s of silence%s\n",
+			      check_time_text(snapshot->balance.gap_ps, text, sizeof(text)),
+			      config->balance.gap_auto ? ", in which two queues of kmax bytes drain"
+						       : "");
+	(void)fprintf(out, "\n");
+}
+
 static void print_leaf(const struct config *config, FILE *out)
 {
 	(void)fprintf(out,
@@ -228,6 +260,7 @@ static int print_all(const struct config *config, struct config_errors *errors, 
 		print_ports(config, snapshot, out);
 		print_interfaces(config, out);
 		print_classes(config, snapshot, out);
+		print_balance(config, snapshot, out);
 		check_print_buffer(config, &state, &buffer, out);
 	} else if (rc == 0) {
 		rc = -ENOMEM;

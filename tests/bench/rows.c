@@ -289,6 +289,24 @@ static int congested_create(struct row rows[ROW_COUNT], struct rte_mempool *pool
 	return rc;
 }
 
+/* Half of the routes have several next hops; their packets are balanced. */
+static int balanced_create(struct row rows[ROW_COUNT], struct rte_mempool *pool)
+{
+	static const struct {
+		uint32_t row;
+		const char *mode;
+	} modes[] = {{ROW_L3_FLOWLET, "flowlet"}, {ROW_L3_SPRAY, "spray-unordered"}};
+	char text[sizeof(config_l3) + 64];
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]) && rc == 0; i++) {
+		(void)snprintf(text, sizeof(text), "%sbalance: {mode: %s, gap: 1ms}\n", config_l3,
+			       modes[i].mode);
+		rc = pipeline_create(&rows[modes[i].row], text, pool);
+	}
+	return rc;
+}
+
 int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool, uint32_t frames_max)
 {
 	int rc;
@@ -313,6 +331,9 @@ int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool, uint32_t f
 					   .state = "paused",
 					   .begin = paused_begin,
 					   .pass = paused_pass};
+	rows[ROW_L3_FLOWLET] = (struct row){.name = "pipeline-l3-flowlet", .pass = pipeline_pass};
+	rows[ROW_L3_SPRAY] =
+		(struct row){.name = "pipeline-l3-spray-unordered", .pass = pipeline_pass};
 	for (uint32_t i = 0; i < ROW_COUNT; i++) {
 		if (rows[i].state == NULL)
 			rows[i].state = "idle";
@@ -326,6 +347,8 @@ int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool, uint32_t f
 		rc = pipeline_create(&rows[ROW_PIPELINE_L3], config_l3, pool);
 	if (rc == 0)
 		rc = pipeline_create(&rows[ROW_PIPELINE_L2], config_l2, pool);
+	if (rc == 0)
+		rc = balanced_create(rows, pool);
 	if (rc == 0)
 		rc = congested_create(rows, pool, frames_max);
 	if (rc != 0) {
