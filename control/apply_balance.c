@@ -62,7 +62,7 @@ static uint64_t queue_delay_ps(const struct snapshot *snapshot, uint16_t port, u
 
 	if (snapshot_mark(snapshot, port, priority)->ecn_min_bytes == UINT32_MAX || rate_bps == 0)
 		return GAP_PS_UNBOUND / APPLY_GAP_HOPS;
-	return (uint64_t)((unsigned __int128)max_bytes * (8 * PS_PER_S) / rate_bps);
+	return (uint64_t)(max_bytes * ((unsigned __int128)8 * PS_PER_S) / rate_bps);
 }
 
 static uint64_t gap_auto_ps(const struct snapshot *snapshot, const struct config *config)

@@ -7,7 +7,7 @@
 /* Time that bytes take on a wire. */
 static uint64_t bytes_ps(uint64_t bytes, uint64_t rate_bps)
 {
-	return (uint64_t)((unsigned __int128)bytes * (8 * PS_PER_S) / rate_bps);
+	return (uint64_t)(bytes * ((unsigned __int128)8 * PS_PER_S) / rate_bps);
 }
 
 void quality_sample(struct quality *quality, uint64_t now_ps, uint64_t sent_bytes,
