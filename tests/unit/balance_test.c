@@ -160,6 +160,32 @@ Test(balance, LB_ECMP_FAIR_members_get_equal_shares_of_flows)
 	}
 }
 
+/*
+ * Chi-square over 16 members, 1000 flows each: a fair draw exceeds 44.26 once in 10^4 (15 degrees of freedom),
+ * and each pattern is one draw of a fixed hash.
+ */
+Test(balance, LB_ECMP_FAIR_chi_square_of_queue_pairs_and_source_ports)
+{
+	enum { COUNT = 16, FLOWS = 1000 * COUNT };
+
+	for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++) {
+		uint32_t got[COUNT] = {0};
+		double sum = 0;
+
+		for (uint32_t flow = 0; flow < FLOWS; flow++) {
+			struct frame frame = flow_of(&patterns[p], flow);
+
+			got[balance_member(hash_of(&frame, 1), COUNT)]++;
+		}
+		for (uint32_t i = 0; i < COUNT; i++) {
+			double off = (double)got[i] - FLOWS / COUNT;
+
+			sum += off * off / (FLOWS / COUNT);
+		}
+		cr_expect_lt(sum, 44.26, "%s: %f", patterns[p].name, sum);
+	}
+}
+
 Test(balance, LB_POLARIZE_a_second_tier_with_another_seed_chooses_anew)
 {
 	for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++) {
