@@ -23,13 +23,11 @@ uint32_t balance_choose(struct worker *worker, const struct group *group,
 {
 	const struct snapshot *snapshot = worker->snapshot;
 	const struct adjacency *member = &snapshot->adjacency[group->members];
-	uint8_t mode =
-		group->mode != BALANCE_BY_CLASS ? group->mode : snapshot->class[priority].balance;
+	uint8_t mode = balance_mode_of(snapshot, group, priority);
 	uint32_t hash;
 
 	if (mode == BALANCE_STATIC)
-		return balance_weighted(balance_hash_destination(parsed, ip, snapshot->hash_seed),
-					member, group->balanced);
+		return balance_hash_member(snapshot, group, parsed, ip, priority);
 	hash = balance_hash_of_group(snapshot, parsed, ip);
 	switch (mode) {
 	case BALANCE_FLOWLET:

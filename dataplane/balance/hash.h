@@ -117,13 +117,26 @@ static inline uint32_t balance_hash_of_group(const struct snapshot *snapshot,
 				   snapshot->balance.by_5tuple ? 0 : BALANCE_QP);
 }
 
-/** The member that the hash gives a packet in a balanced group, whatever its mode. @param ip its IP header */
+/** How packets of a class are spread over a balanced group. @return enum balance_mode */
+static inline uint8_t balance_mode_of(const struct snapshot *snapshot, const struct group *group,
+				      uint8_t priority)
+{
+	return group->mode != BALANCE_BY_CLASS ? group->mode : snapshot->class[priority].balance;
+}
+
+/**
+ * The member that a packet has in a balanced group as long as nothing moves it: by its flow's hash, or its
+ * destination's. @param ip its IP header
+ */
 static inline uint32_t balance_hash_member(const struct snapshot *snapshot,
 					   const struct group *group, const struct parsed *parsed,
-					   const uint8_t *ip)
+					   const uint8_t *ip, uint8_t priority)
 {
-	return balance_weighted(balance_hash_of_group(snapshot, parsed, ip),
-				&snapshot->adjacency[group->members], group->balanced);
+	uint32_t hash = balance_mode_of(snapshot, group, priority) == BALANCE_STATIC
+				? balance_hash_destination(parsed, ip, snapshot->hash_seed)
+				: balance_hash_of_group(snapshot, parsed, ip);
+
+	return balance_weighted(hash, &snapshot->adjacency[group->members], group->balanced);
 }
 
 #endif

@@ -48,7 +48,8 @@ static uint32_t routed_port(const struct fabric *fabric, uint32_t node, const st
 			 balance_member(balance_hash(&parsed, ip, snapshot->hash_seed),
 					group->count);
 	else if (group->balanced != 0)
-		member = group->members + balance_hash_member(snapshot, group, &parsed, ip);
+		member = group->members +
+			 balance_hash_member(snapshot, group, &parsed, ip, flow->params.priority);
 	else
 		return TOPOLOGY_NONE;
 	return snapshot->adjacency[member].egress;
