@@ -242,7 +242,7 @@ Test(collective, a_rank_may_send_a_step_when_it_has_received_the_one_before)
 			     4 * 4000000 * (step + 1), "step %lu", (unsigned long)step);
 		cr_expect_eq(flows, 4);
 	}
-	simulation_free(simulation);
+	harness_finish(simulation);
 }
 
 /* Of 7 peers, three at first: 2 MB to each, the next when the first has come. */
@@ -257,7 +257,7 @@ Test(collective, alltoall_has_so_many_steps_under_way)
 	cr_expect_eq(flows, 8 * 3);
 	/* All of what was released has been sent after 3 * 163 us and more has come. */
 	cr_expect_gt(released_at(simulation, 600 * PS_PER_US, &flows), 8 * 3 * 2000000);
-	simulation_free(simulation);
+	harness_finish(simulation);
 }
 
 /* An unfinished one has no slowdown that an expectation could hold for. */
@@ -273,7 +273,7 @@ Test(collective, what_is_not_finished_has_no_time)
 	cr_expect_null(json_object_get(overall(result, "allreduce"), "slowdown"));
 	cr_expect_eq(json_array_size(json_object_get(result, "collectives")), 0);
 	json_decref(result);
-	simulation_free(simulation);
+	harness_finish(simulation);
 }
 
 /* The clock may stand anywhere: nothing depends on it. */
