@@ -7,6 +7,15 @@
 
 #include "control/apply.h"
 
+/** Bytes of an address. */
+static inline size_t ip_size(const struct config_ip *ip)
+{
+	return ip->family == 4 ? 4 : 16;
+}
+
+/** By family, then by address: as memcmp(). */
+int ip_compare(const struct config_ip *a, const struct config_ip *b);
+
 /* A network that one of our interfaces is in. The config's are disjoint between interfaces. */
 struct network {
 	struct config_prefix address; /* our own in it */
