@@ -72,7 +72,7 @@ static inline struct balance_key balance_key_ipv4(const uint8_t *addresses, uint
 }
 
 /**
- * Key of a packet. Hot: 8 instructions for IPv4, about 75 for IPv6.
+ * Key of a packet. Hot: 12 instructions for IPv4, 100 for IPv6.
  * @param parsed RoCEv2 (PARSED_ROCE)
  * @param ip     its IP header
  */

@@ -38,9 +38,10 @@ void weights_init(struct weights *weights, uint32_t count, uint32_t frame_bytes)
 	assert(count >= 1 && count <= WEIGHTS_UPLINKS_MAX);
 	memset(weights, 0, sizeof(*weights));
 	weights->count = count;
-	weights->groups = (count + WEIGHTS_LANES - 1) / WEIGHTS_LANES;
 	weights->frame_bytes = frame_bytes;
 	weights->unit_ps = PS_PER_US;
+	for (uint32_t i = 0; i < WEIGHTS_UPLINKS_MAX; i++)
+		weights->barred[i / WEIGHTS_LANES][i % WEIGHTS_LANES] = WEIGHTS_BARRED;
 }
 
 /* Scale all bases so that the largest of those that are up is 1. */
@@ -65,7 +66,7 @@ static int64_t late_mean(const struct weights *weights)
 		int64_t weight = weights_get(weights, i);
 
 		sum += weight;
-		late += weight * weights->late_ps[i]; /* at most 2^17 * 10^10 * 32 < 2^56 */
+		late += weight * weights->late_ps[i]; /* at most 2^13 * 10^10 * 32 < 2^52 */
 	}
 	return sum == 0 ? 0 : late / sum;
 }
@@ -147,6 +148,7 @@ void weights_update(struct weights *weights, const struct weights_news *news)
 void weights_look(struct weights *weights, const uint32_t *queue_bytes, uint32_t live)
 {
 	uint32_t mask = weights->live & live, shortest = UINT32_MAX;
+	int64_t cap = 3 * (int64_t)weights->sum;
 
 	if (mask == 0)
 		mask = live;
@@ -157,6 +159,8 @@ void weights_look(struct weights *weights, const uint32_t *queue_bytes, uint32_t
 		bool taken =
 			(mask >> i & 1) != 0 && queue_bytes[i] - shortest <= WEIGHTS_SLACK_BYTES;
 
-		weights->eligible[i / WEIGHTS_LANES][i % WEIGHTS_LANES] = -(int32_t)taken;
+		weights->barred[i / WEIGHTS_LANES][i % WEIGHTS_LANES] = taken ? 0 : WEIGHTS_BARRED;
+		weights->credit[i / WEIGHTS_LANES][i % WEIGHTS_LANES] = (int32_t)clamp(
+			weights->credit[i / WEIGHTS_LANES][i % WEIGHTS_LANES], -cap, cap);
 	}
 }

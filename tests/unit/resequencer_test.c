@@ -182,7 +182,12 @@ Test(resequencer, gives_a_hole_up_when_a_packet_comes_from_beyond_the_window)
 Test(resequencer, gives_the_oldest_hole_up_at_the_cap)
 {
 	struct resequencer *r = create(64, 64, 2 * COST);
-	struct resequencer_flow *first = flow_of(r, 1, 10), *second = flow_of(r, 2, 10);
+	struct balance_key key = {1, 1u << 8 | 5,
+				  0}; /* a higher priority's rings are looked at later */
+	struct resequencer_flow *first, *second = flow_of(r, 2, 10);
+
+	cr_assert_eq(resequencer_install(r, &key, &OWNER, 10, 5, START_PS), RESEQUENCER_YES);
+	first = resequencer_find(r, &key);
 
 	cr_expect_eq(arrive(r, first, 11, START_PS), RESEQUENCER_HELD);
 	cr_expect_eq(arrive(r, second, 11, START_PS + 1), RESEQUENCER_HELD);
@@ -226,6 +231,30 @@ Test(resequencer, LB_TABLE_FULL_refuses_and_keeps_each_flow_for_a_second)
 		cr_expect_eq(resequencer_find(r, &key) != NULL, qp == 3, "%u", qp);
 	}
 	resequencer_free(r);
+}
+
+Test(resequencer, finds_the_other_flows_when_some_are_forgotten)
+{
+	for (uint32_t round = 0; round < 50; round++) {
+		struct resequencer *r = create(64, 64, 1000000);
+
+		for (uint32_t i = 0; i < 64; i++) {
+			struct balance_key key = key_of(64 * round + i);
+
+			cr_assert_eq(resequencer_install(r, &key, &OWNER, 2, 5,
+							 START_PS + i % 2 * PS_PER_MS),
+				     RESEQUENCER_YES);
+		}
+		resequencer_sweep(r, 64, START_PS + PS_PER_S + 1);
+		for (uint32_t i = 0; i < 64; i++) {
+			struct balance_key key = key_of(64 * round + i);
+			const struct resequencer_flow *flow = resequencer_find(r, &key);
+
+			cr_assert_eq(flow != NULL, i % 2, "%u", i);
+			cr_assert(flow == NULL || balance_key_equal(&flow->key, &key));
+		}
+		resequencer_free(r);
+	}
 }
 
 Test(resequencer, a_request_twice_changes_nothing_and_a_new_one_goes_on)

@@ -89,16 +89,22 @@ Test(weights, never_takes_a_dead_or_a_deep_uplink)
 	uint32_t queues[10] = {90000, 60000, 60001, 30000, 90000,
 			       90000, 90000, 90000, 90000, 60000};
 
-	weights_look(&weights, queues, 0x3ff);
 	for (uint32_t i = 0; i < 1000; i++) {
-		uint32_t uplink = weights_choose(&weights);
+		uint32_t uplink;
+
+		if (i % 64 == 0)
+			weights_look(&weights, queues, 0x3ff);
+		uplink = weights_choose(&weights);
 
 		cr_assert(uplink == 1 || uplink == 3 || uplink == 9, "%u", uplink);
 	}
 	weights_link_set(&weights, 3, 0);
-	weights_look(&weights, queues, 0x3ff);
 	for (uint32_t i = 0; i < 1000; i++) {
-		uint32_t uplink = weights_choose(&weights);
+		uint32_t uplink;
+
+		if (i % 64 == 0)
+			weights_look(&weights, queues, 0x3ff);
+		uplink = weights_choose(&weights);
 
 		cr_assert_neq(uplink, 3);
 		if (uplink != 1 && uplink != 2 && uplink != 9)
@@ -113,14 +119,29 @@ Test(weights, never_takes_a_dead_or_a_deep_uplink)
 	cr_expect_eq(weights_choose(&weights), 8);
 }
 
+Test(weights, hold_a_whole_burst_on_one_of_many)
+{
+	struct weights weights = equal(32);
+
+	for (uint32_t i = 0; i < 32; i++)
+		weights_set(&weights, i, 5 * WEIGHTS_ONE / 4);
+	for (uint32_t i = 0; i < 64 * 10; i++) {
+		if (i % 64 == 0)
+			look(&weights, 1u << 31);
+		cr_assert_eq(weights_choose(&weights), 31, "%u", i);
+	}
+}
+
 Test(weights, does_not_flood_an_uplink_that_was_too_deep_for_long)
 {
 	struct weights weights = equal(4);
 	uint32_t run = 0;
 
-	look(&weights, 7);
-	for (uint32_t i = 0; i < 100000; i++)
+	for (uint32_t i = 0; i < 100000; i++) {
+		if (i % 32 == 0)
+			look(&weights, 7);
 		weights_choose(&weights);
+	}
 	look(&weights, 15);
 	while (weights_choose(&weights) == 3)
 		run++;
