@@ -46,7 +46,7 @@ static inline uint32_t balance_key_part(const uint64_t *word, const uint8_t *add
 {
 	uint64_t sum = word[0];
 
-	for (uint32_t i = 0; i < 8; i++)
+	for (size_t i = 0; i < 8; i++)
 		sum += word[i + 1] * load_u32(addresses + 4 * i);
 	return (uint32_t)(sum >> 32);
 }

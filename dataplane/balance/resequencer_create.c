@@ -17,7 +17,7 @@ static uint32_t power_of_two(uint32_t least)
 	return size;
 }
 
-static void fill_tables(struct resequencer *r, uint32_t held)
+static void begin_tables(struct resequencer *r, uint32_t held)
 {
 	struct resequencer_tables *t = r->tables;
 	uint32_t flows = r->limits.flows;
@@ -76,7 +76,7 @@ struct resequencer *resequencer_create(const struct resequencer_limits *limits)
 		return NULL;
 	}
 	memset(r->flow, 0, (flows + PRIORITY_COUNT * STAGES) * sizeof(*r->flow));
-	fill_tables(r, held);
+	begin_tables(r, held);
 	return r;
 }
 

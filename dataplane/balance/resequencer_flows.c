@@ -110,12 +110,14 @@ enum resequencer_answer resequencer_install(struct resequencer *resequencer,
 {
 	struct resequencer_tables *t = resequencer->tables;
 	uint32_t hash = balance_key_hash(key, resequencer->limits.seed);
-	struct resequencer_flow *flow = resequencer_find(resequencer, key);
-	enum resequencer_answer answer = RESEQUENCER_YES;
-	uint32_t index;
+	uint32_t entry = t->index[index_find(resequencer, key, hash)], index;
+	struct resequencer_flow *flow;
 
 	assert(first >= SEQUENCE_FIRST && owner->peer < resequencer->limits.peers);
-	if (flow != NULL) {
+	if (entry != 0) {
+		enum resequencer_answer answer;
+
+		flow = &resequencer->flow[(entry & ~TAG_MASK) - 1];
 		answer = install_again(resequencer, flow, owner, first, now_ps);
 		if (answer == RESEQUENCER_YES)
 			flow->port = port;

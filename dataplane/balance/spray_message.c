@@ -13,8 +13,8 @@
  * buffer or takes them from it. So the two can't disagree.
  */
 struct walk {
-	uint8_t *put;       /* where to write to, or NULL */
-	const uint8_t *get; /* where to read from */
+	uint8_t *put;       /* where to write to */
+	const uint8_t *get; /* where to read from, or NULL: write */
 	uint32_t left;      /* bytes */
 	uint32_t done;      /* bytes */
 	enum spray_error error;
@@ -28,10 +28,10 @@ static void walk_bytes(struct walk *w, uint8_t *bytes, uint32_t size)
 		w->error = SPRAY_ERROR_LENGTH;
 		return;
 	}
-	if (w->put != NULL)
-		memcpy(w->put + w->done, bytes, size);
-	else
+	if (w->get != NULL)
 		memcpy(bytes, w->get + w->done, size);
+	else
+		memcpy(w->put + w->done, bytes, size);
 	w->done += size;
 	w->left -= size;
 }
