@@ -176,6 +176,9 @@ static void walk_message(struct walk *w, struct spray_message *m)
 	case SPRAY_FENCE:
 	case SPRAY_DEMOTE:
 	case SPRAY_DRAINED:
+	case SPRAY_RELEASE:
+	case SPRAY_RELEASED:
+		walk_u32(w, &m->sequence.transaction);
 		walk_flow(w, &m->sequence.flow);
 		walk_sequence(w, &m->sequence.number);
 		break;

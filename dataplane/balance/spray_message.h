@@ -15,6 +15,9 @@
  * replayed: spray_replay_accept(), one for each worker and uplink of each peer, because what takes one path
  * in two classes may come in another order, but hardly by more than 64.
  *
+ * In order: the transactions of a worker's requests, demotions and releases grow (spray_source.h says why), and
+ * a destination ignores one that is smaller than one it has heard of that worker; equal ones are repeated.
+ *
  * Nothing here is secret, so nothing is encrypted. No byte of a message is looked at, its version apart,
  * before the hash is right. Then every field is checked against its range all the same.
  *
@@ -36,15 +39,17 @@
 #define SPRAY_MESSAGE_BYTES_MAX 384 /* room that any message fits */
 
 /* X(upper case, what it is for) */
-#define SPRAY_MESSAGE_TYPES(X)                                                \
-	X(HELLO, "who is there; by every uplink, so that arrival ports show") \
-	X(REQUEST, "may this flow be sprayed?")                               \
-	X(ANSWER, "yes, or why not")                                          \
-	X(FENCE_WANTED, "a number is missing: send fences")                   \
-	X(FENCE, "behind the data of one uplink")                             \
-	X(FEEDBACK, "how late and how much came by each uplink")              \
-	X(DEMOTE, "no more numbers after this one; tell when all have come")  \
-	X(DRAINED, "nothing is missing up to this number")                    \
+#define SPRAY_MESSAGE_TYPES(X)                                                   \
+	X(HELLO, "who is there; by every uplink, so that arrival ports show")    \
+	X(REQUEST, "may this flow be sprayed?")                                  \
+	X(ANSWER, "yes, or why not")                                             \
+	X(FENCE_WANTED, "a number is missing: send fences")                      \
+	X(FENCE, "behind the data of one uplink")                                \
+	X(FEEDBACK, "how late and how much came by each uplink")                 \
+	X(DEMOTE, "no more numbers after this one; tell when all have come")     \
+	X(DRAINED, "nothing is missing up to this number")                       \
+	X(RELEASE, "forget the flow, once nothing up to this number is missing") \
+	X(RELEASED, "it is forgotten")                                           \
 	X(BYE, "this epoch ends")
 
 #define SPRAY_MESSAGE_TYPE_(upper, help) SPRAY_##upper,
@@ -127,9 +132,10 @@ struct spray_message {
 			uint8_t answer;       /* enum spray_answer */
 		} answer;
 		struct {
+			uint32_t transaction; /* an answer repeats its question's */
 			struct spray_flow flow;
 			uint16_t number; /* 2..65535: the last one that the message is about */
-		} sequence;              /* FENCE_WANTED, FENCE, DEMOTE, DRAINED */
+		} sequence; /* FENCE_WANTED, FENCE, DEMOTE, DRAINED, RELEASE, RELEASED */
 		struct {
 			uint8_t count; /* of uplinks of the receiver, 1..SPRAY_UPLINKS_MAX */
 			struct spray_arrived uplink[SPRAY_UPLINKS_MAX];

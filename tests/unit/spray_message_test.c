@@ -78,13 +78,13 @@ Test(spray_message, has_these_bytes)
 		HEADER(6), 2,    0x00, 0x0f, 0x42, 0x40, 0, 0, 0, 7,
 		2,         0xff, 0xff, 0xff, 0xff, 0,    0, 0, 0, 1,
 	};
-	static const uint8_t bye[] = {HEADER(9)};
+	static const uint8_t bye[] = {HEADER(11)};
 	struct spray_flow flow = {4, 3, 0, 0x123456, {10, 1, 0, 1}, {10, 2, 0, 7}};
 	struct spray_message message = {
 		MESSAGE(SPRAY_HELLO),
 		.hello = {.count = 2, .uplink = {{100000, true}, {25000, false}}},
 	};
-	uint8_t sequence[sizeof(request) - 4];
+	uint8_t sequence[sizeof(request)];
 
 	expect_bytes(&message, hello, sizeof(hello));
 	message = (struct spray_message){MESSAGE(SPRAY_REQUEST),
@@ -100,14 +100,14 @@ Test(spray_message, has_these_bytes)
 	expect_bytes(&message, feedback, sizeof(feedback));
 	message = (struct spray_message){MESSAGE(SPRAY_BYE)};
 	expect_bytes(&message, bye, sizeof(bye));
-	/* The others are a request without its transaction. */
-	memcpy(sequence, request, 28);
-	memcpy(sequence + 28, request + 32, sizeof(request) - 32);
-	for (uint8_t type = 4; type <= 8; type++) {
+	/* The others look like a request. */
+	memcpy(sequence, request, sizeof(request));
+	for (uint8_t type = SPRAY_FENCE_WANTED; type <= SPRAY_RELEASED; type++) {
 		if (type == SPRAY_FEEDBACK)
 			continue;
 		sequence[1] = type;
-		message = (struct spray_message){MESSAGE(type), .sequence = {flow, 65534}};
+		message = (struct spray_message){MESSAGE(type),
+						 .sequence = {0xaabbccdd, flow, 65534}};
 		expect_bytes(&message, sequence, sizeof(sequence));
 	}
 }
@@ -189,7 +189,7 @@ Test(spray_message, with_a_bad_field_is_refused_even_when_authentic)
 	} rows[] = {
 		{"nothing changed", SPRAY_REQUEST, 2, 3, SPRAY_ERROR_NONE},
 		{"no type", SPRAY_BYE, 1, 0, SPRAY_ERROR_TYPE},
-		{"type", SPRAY_BYE, 1, 10, SPRAY_ERROR_TYPE},
+		{"type", SPRAY_BYE, 1, 12, SPRAY_ERROR_TYPE},
 		{"uplink", SPRAY_BYE, 3, 32, SPRAY_ERROR_FIELD},
 		{"epoch 0", SPRAY_BYE, 11, 0, SPRAY_ERROR_FIELD},
 		{"receiver's epoch 0", SPRAY_BYE, 19, 0, SPRAY_ERROR_FIELD},

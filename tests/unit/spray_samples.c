@@ -88,6 +88,7 @@ struct spray_message spray_sample(const uint8_t *data, size_t size)
 	case SPRAY_BYE:
 		break;
 	default:
+		m.sequence.transaction = (uint32_t)take(&source, 4);
 		m.sequence.flow = take_flow(&source);
 		m.sequence.number = take_number(&source);
 		break;
