@@ -242,7 +242,7 @@ static int fill_groups(struct snapshot *snapshot, const struct config *config,
 
 	snapshot->group_count = group_route(interfaces, config->route_count);
 	snapshot->group = apply_allocate(snapshot->group_count, sizeof(*snapshot->group));
-	if (snapshot->group == NULL)
+	if (snapshot->group == NULL || snapshot->adjacency == NULL)
 		return -ENOMEM;
 	snapshot->group[FIB_NO_ROUTE].kind = GROUP_NO_ROUTE;
 	for (uint16_t i = 0; i < interfaces; i++) {

@@ -16,7 +16,7 @@ static uint32_t best_member(struct worker *worker, const struct group *group, ui
 	const struct adjacency *member = &snapshot->adjacency[group->members];
 	uint32_t best = UINT32_MAX, chosen = 0;
 	uint64_t weights = 0, drawn;
-	uint8_t band[BALANCE_MEMBERS_MAX];
+	uint8_t band[BALANCE_MEMBERS_MAX] = {0};
 
 	for (uint32_t i = 0; i < group->balanced; i++) {
 		if (member[i].weight == 0)
