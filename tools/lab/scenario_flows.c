@@ -201,11 +201,14 @@ const struct config_class *scenario_class(const struct config *config, const cha
 					  struct schema_document *document,
 					  struct schema_node *node)
 {
-	const struct config_class *class = name == NULL ? class_by_default(config) : NULL;
+	const struct config_class *class = NULL;
 
-	for (uint32_t i = 0; i < config->class_count && class == NULL; i++)
-		if (strcmp(config->classes[i].name, name) == 0)
-			class = &config->classes[i];
+	if (name == NULL)
+		class = class_by_default(config);
+	else
+		for (uint32_t i = 0; i < config->class_count && class == NULL; i++)
+			if (strcmp(config->classes[i].name, name) == 0)
+				class = &config->classes[i];
 	if (class == NULL) {
 		schema_fail(document, node, "class %s: there is no such class; the first is %s",
 			    name, config->classes[0].name);
