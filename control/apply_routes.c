@@ -154,22 +154,27 @@ static uint64_t adjacency_rate_bps(const struct snapshot *snapshot,
 static uint32_t weigh_members(const struct snapshot *snapshot, struct adjacency *member,
 			      const bool *resolved, uint32_t count)
 {
+	bool usable[CONFIG_VIAS_MAX];
 	uint64_t max_bps = 1;
-	uint32_t up = 0, weighed = 0;
+	uint32_t weighed = 0;
 
-	for (uint32_t i = 0; i < count; i++)
-		up += resolved[i] && adjacency_up(snapshot, &member[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		usable[i] = resolved[i] && adjacency_up(snapshot, &member[i]);
+		weighed += usable[i];
+	}
+	for (uint32_t i = 0; i < count && weighed == 0; i++)
+		usable[i] = resolved[i];
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t rate_bps = adjacency_rate_bps(snapshot, &member[i]);
 
-		if (resolved[i] && (up == 0 || adjacency_up(snapshot, &member[i])) &&
-		    rate_bps > max_bps)
+		if (usable[i] && rate_bps > max_bps)
 			max_bps = rate_bps;
 	}
+	weighed = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t rate_bps = adjacency_rate_bps(snapshot, &member[i]);
 
-		if (!resolved[i] || (up != 0 && !adjacency_up(snapshot, &member[i])))
+		if (!usable[i])
 			continue;
 		/* 1600G * 2^16 fits; the slowest port still has a weight. */
 		member[i].weight = rate_bps == 0

@@ -62,15 +62,16 @@ static int prepare_turns(struct balance_state *balance)
 
 int balance_prepare(struct leaf *leaf, const struct snapshot *snapshot)
 {
+	bool flowlets = uses_mode(snapshot, BALANCE_FLOWLET);
+	bool turns = uses_mode(snapshot, BALANCE_SPRAY_UNORDERED);
 	int rc = 0;
 
 	for (uint16_t i = 0; i < leaf->worker_count; i++) {
 		struct balance_state *balance = &leaf->worker[i]->balance;
 
-		if (uses_mode(snapshot, BALANCE_FLOWLET) &&
-		    prepare_flowlets(balance, leaf, snapshot->balance.flows) != 0)
+		if (flowlets && prepare_flowlets(balance, leaf, snapshot->balance.flows) != 0)
 			rc = -ENOMEM;
-		if (uses_mode(snapshot, BALANCE_SPRAY_UNORDERED) && prepare_turns(balance) != 0)
+		if (turns && prepare_turns(balance) != 0)
 			rc = -ENOMEM;
 	}
 	return rc;

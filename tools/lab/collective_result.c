@@ -8,8 +8,7 @@
 
 #include "tools/lab/allocate.h"
 #include "tools/lab/fabric.h"
-
-#define MILLION 1000000
+#include "tools/lab/ratio.h"
 
 /* Ethernet, IPv4, UDP, BTH and invariant CRC: every packet has them. */
 #define HEADER_BYTES (14 + 20 + 8 + FRAME_BTH_BYTES + FRAME_ICRC_BYTES)
@@ -67,14 +66,6 @@ static void put_integer(json_t *object, const char *key, uint64_t value)
 	json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
-/* In integers to a millionth. */
-static void put_ratio(json_t *object, const char *key, unsigned __int128 part, uint64_t whole)
-{
-	uint64_t micro = whole == 0 ? 0 : (uint64_t)(part * MILLION / whole);
-
-	json_object_set_new(object, key, json_real((double)micro / MILLION));
-}
-
 static const char *rank_name(const struct collectives *all, const struct collective *this,
 			     uint32_t rank)
 {
@@ -91,8 +82,8 @@ static json_t *step_result(const struct collectives *all, const struct collectiv
 	json_object_set_new(object, "straggler", json_string(rank_name(all, this, step->rank)));
 	json_object_set_new(object, "from", json_string(rank_name(all, this, step->sender)));
 	json_object_set_new(object, "link", json_string(all->fabric->wires[step->wire].name));
-	put_ratio(object, "link_paused", step->paused_ps, step->length_ps);
-	put_ratio(object, "link_busy", step->busy_ps, step->length_ps);
+	ratio_set(object, "link_paused", step->paused_ps, step->length_ps);
+	ratio_set(object, "link_busy", step->busy_ps, step->length_ps);
 	return object;
 }
 
@@ -103,8 +94,8 @@ static void put_bandwidths(json_t *object, const struct collective_shape *shape,
 	uint64_t numerator, denominator;
 
 	collective_bus_factor(shape, &numerator, &denominator);
-	put_ratio(object, "algbw_gbps", bits, time_ps);
-	put_ratio(object, "busbw_gbps", bits * numerator / denominator, time_ps);
+	ratio_set(object, "algbw_gbps", bits, time_ps);
+	ratio_set(object, "busbw_gbps", bits * numerator / denominator, time_ps);
 }
 
 static json_t *repetition_result(const struct collectives *all, const struct collective *this,
@@ -119,7 +110,7 @@ static json_t *repetition_result(const struct collectives *all, const struct col
 	put_integer(object, "start_ns", repetition->start_ps / PS_PER_NS);
 	put_integer(object, "time_ns", time_ps / PS_PER_NS);
 	put_integer(object, "ideal_ns", this->ideal_ps / PS_PER_NS);
-	put_ratio(object, "slowdown", time_ps, this->ideal_ps);
+	ratio_set(object, "slowdown", time_ps, this->ideal_ps);
 	put_bandwidths(object, &this->plan->shape, time_ps);
 	json_object_set_new(object, "straggler",
 			    json_string(rank_name(all, this, repetition->straggler)));
@@ -149,8 +140,8 @@ static json_t *overall_result(const struct collective *this)
 	if (this->finished == 0 || this->finished != this->plan->repeat)
 		return object;
 	put_integer(object, "time_ns", most_ps / PS_PER_NS);
-	put_ratio(object, "slowdown", most_ps, this->ideal_ps);
-	put_ratio(object, "slowdown_mean", sum_ps / this->finished, this->ideal_ps);
+	ratio_set(object, "slowdown", most_ps, this->ideal_ps);
+	ratio_set(object, "slowdown_mean", sum_ps / this->finished, this->ideal_ps);
 	put_bandwidths(object, &this->plan->shape, most_ps);
 	return object;
 }

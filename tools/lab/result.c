@@ -6,30 +6,21 @@
 #include "dataplane/drop.h"
 #include "tools/lab/allocate.h"
 #include "tools/lab/faults.h"
+#include "tools/lab/ratio.h"
 #include "tools/lab/simulation.h"
 #include "tools/lab/waiting.h"
-
-#define PPM 1000000
 
 /* The four figures of a distribution, in order of the contract. */
 static const struct {
 	const char *key;
 	uint32_t ppm;
-} percentiles[] = {{"p50", 500000}, {"p99", 990000}, {"p999", 999000}, {"max", PPM}};
+} percentiles[] = {{"p50", 500000}, {"p99", 990000}, {"p999", 999000}, {"max", RATIO_PPM}};
 
 #define PERCENTILES (sizeof(percentiles) / sizeof(percentiles[0]))
 
 static void set_integer(json_t *object, const char *key, uint64_t value)
 {
 	json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
-/* A share or ratio, computed in integers to a millionth. */
-static void set_ratio(json_t *object, const char *key, uint64_t part, uint64_t whole)
-{
-	unsigned __int128 ppm = whole == 0 ? 0 : (unsigned __int128)part * PPM / whole;
-
-	json_object_set_new(object, key, json_real((double)(uint64_t)ppm / PPM));
 }
 
 /* --- flows --- */
@@ -91,7 +82,7 @@ static json_t *flow_result(const struct simulation *simulation, const struct flo
 	if (!flow->finished)
 		return object;
 	set_integer(object, "fct_ns", figures->fct_ps / PS_PER_NS);
-	set_ratio(object, "slowdown", figures->fct_ps, figures->ideal_ps);
+	ratio_set(object, "slowdown", figures->fct_ps, figures->ideal_ps);
 	return object;
 }
 
@@ -105,7 +96,7 @@ static int compare(const void *a, const void *b)
 /* Nearest rank: the smallest value that at least this share is not above. */
 static uint64_t percentile(const uint64_t *sorted, uint64_t count, uint32_t ppm)
 {
-	uint64_t rank = (uint64_t)(((unsigned __int128)count * ppm + PPM - 1) / PPM);
+	uint64_t rank = (uint64_t)(((unsigned __int128)count * ppm + RATIO_PPM - 1) / RATIO_PPM);
 
 	return count == 0 ? 0 : sorted[rank == 0 ? 0 : rank - 1];
 }
@@ -129,15 +120,15 @@ static void flows_result(const struct simulation *simulation, json_t *result)
 		json_array_append_new(flows, flow_result(simulation, flow, &figures));
 		if (!flow->finished || figures.ideal_ps == 0)
 			continue;
-		slowdown[finished] =
-			(uint64_t)((unsigned __int128)figures.fct_ps * PPM / figures.ideal_ps);
+		slowdown[finished] = (uint64_t)((unsigned __int128)figures.fct_ps * RATIO_PPM /
+						figures.ideal_ps);
 		time_ns[finished++] = figures.fct_ps / PS_PER_NS;
 	}
 	qsort(slowdown, finished, sizeof(*slowdown), compare);
 	qsort(time_ns, finished, sizeof(*time_ns), compare);
 	for (size_t i = 0; i < PERCENTILES; i++) {
-		set_ratio(slowdowns, percentiles[i].key,
-			  percentile(slowdown, finished, percentiles[i].ppm), PPM);
+		ratio_set(slowdowns, percentiles[i].key,
+			  percentile(slowdown, finished, percentiles[i].ppm), RATIO_PPM);
 		set_integer(times, percentiles[i].key,
 			    percentile(time_ns, finished, percentiles[i].ppm));
 	}
@@ -313,8 +304,8 @@ static void pause_shares(const struct simulation *simulation, json_t *pfc)
 			fabric++;
 		}
 	}
-	set_ratio(pfc, "pause_share", host_ps, hosts * elapsed_ps(simulation));
-	set_ratio(pfc, "fabric_pause_share", fabric_ps, fabric * elapsed_ps(simulation));
+	ratio_set(pfc, "pause_share", host_ps, hosts * elapsed_ps(simulation));
+	ratio_set(pfc, "fabric_pause_share", fabric_ps, fabric * elapsed_ps(simulation));
 }
 
 static void congestion_result(const struct simulation *simulation, json_t *result)
@@ -371,9 +362,9 @@ static json_t *link_result(const struct simulation *simulation, uint32_t wire)
 	json_object_set_new(object, "direction", json_string(fabric->wires[wire].name));
 	set_integer(object, "packets", fabric->wires[wire].sent_frames);
 	set_integer(object, "bytes", fabric->wires[wire].sent_bytes);
-	set_ratio(object, "utilisation", wire_busy_ps(&fabric->wires[wire]),
+	ratio_set(object, "utilisation", wire_busy_ps(&fabric->wires[wire]),
 		  elapsed_ps(simulation));
-	set_ratio(object, "paused_share", wire_paused_ps(simulation, wire), elapsed_ps(simulation));
+	ratio_set(object, "paused_share", wire_paused_ps(simulation, wire), elapsed_ps(simulation));
 	set_integer(object, "marked", marked);
 	set_integer(object, "queue_max_bytes", max_bytes);
 	depth_result(&simulation->sampler, wire, object);

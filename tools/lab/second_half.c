@@ -7,8 +7,7 @@
 #include "dataplane/leaf.h"
 #include "tools/lab/allocate.h"
 #include "tools/lab/fabric.h"
-
-#define PPM 1000000
+#include "tools/lab/ratio.h"
 
 static void add_counters(const struct switch_node *switch_node, uint16_t port, uint64_t now_ps,
 			 struct second_half_sums *sums)
@@ -77,15 +76,6 @@ void second_half_fini(struct second_half *half)
 	half->busy_ps = NULL;
 }
 
-static void add_share(json_t *link, uint64_t part_ps, uint64_t whole_ps)
-{
-	uint64_t ppm = 0;
-
-	if (whole_ps != 0)
-		ppm = (uint64_t)((unsigned __int128)part_ps * PPM / whole_ps);
-	json_object_set_new(link, "second_half_utilisation", json_real((double)ppm / PPM));
-}
-
 void second_half_result(const struct second_half *half, json_t *result)
 {
 	struct second_half_sums now = half->begun ? sum_up(half->fabric) : half->before;
@@ -105,6 +95,6 @@ void second_half_result(const struct second_half *half, json_t *result)
 	{
 		uint64_t busy_ps = wire_busy_ps(&half->fabric->wires[index]) - half->busy_ps[index];
 
-		add_share(link, half->begun ? busy_ps : 0, length_ps);
+		ratio_set(link, "second_half_utilisation", half->begun ? busy_ps : 0, length_ps);
 	}
 }

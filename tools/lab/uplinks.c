@@ -7,8 +7,7 @@
 #include "dataplane/leaf.h"
 #include "tools/lab/allocate.h"
 #include "tools/lab/fabric.h"
-
-#define PPM 1000000
+#include "tools/lab/ratio.h"
 
 /* One leaf in one window. */
 static void look_at_leaf(struct uplinks *uplinks, uint32_t node_index)
@@ -86,11 +85,9 @@ void uplinks_fini(struct uplinks *uplinks)
 void uplinks_result(const struct uplinks *uplinks, json_t *result)
 {
 	const struct fabric *fabric = uplinks->fabric;
-	uint64_t moves = 0, out_of_order = 0, ppm = 0;
+	uint64_t moves = 0, out_of_order = 0;
 	json_t *object = json_object();
 
-	if (uplinks->bytes != 0)
-		ppm = (uint64_t)((unsigned __int128)uplinks->worst_bytes * PPM / uplinks->bytes);
 	for (uint32_t i = 0; i < fabric->scenario->topology->switch_count; i++) {
 		struct balance_totals totals;
 
@@ -99,7 +96,7 @@ void uplinks_result(const struct uplinks *uplinks, json_t *result)
 	}
 	for (uint32_t i = 0; i < fabric->traffic.flow_count; i++)
 		out_of_order += fabric->traffic.flows[i].out_of_order;
-	json_object_set_new(object, "imbalance", json_real((double)ppm / PPM));
+	ratio_set(object, "imbalance", uplinks->worst_bytes, uplinks->bytes);
 	json_object_set_new(object, "moves", json_integer((json_int_t)moves));
 	json_object_set_new(object, "out_of_order", json_integer((json_int_t)out_of_order));
 	/* Nothing holds packets yet. */
