@@ -238,6 +238,27 @@ Test(balance_modes, LB_FLOWLET_SPREAD_flows_with_pauses_fill_uplinks_alike)
 	cr_assert_gt(most_ecmp, most, "%f", most_ecmp);
 }
 
+/* 100/100/400 without load, and one that is down: new flows begin by weight, within four standard deviations. */
+Test(balance_modes, LB_UNEQUAL_flowlets_that_find_no_load_begin_by_weight)
+{
+	enum { FLOWS = 1200 };
+	static const uint32_t weight[UPLINKS] = {1, 1, 4, 0};
+	uint32_t got[UPLINKS] = {0};
+
+	start_mode(BALANCE_FLOWLET, weight, 4096);
+	for (uint32_t flow = 0; flow < FLOWS; flow++) {
+		struct frame frame = flow_frame(flow, DSCP_LOSSLESS);
+
+		f.now_ps += PS_PER_MS;
+		got[uplink_of(&frame) - UPLINK]++;
+	}
+	cr_assert(got[0] > 148 && got[0] < 252, "%u", got[0]);
+	cr_assert(got[1] > 148 && got[1] < 252, "%u", got[1]);
+	cr_assert(got[2] > 735 && got[2] < 865, "%u", got[2]);
+	cr_assert_eq(got[3], 0);
+	fixture_close(&f);
+}
+
 static void count_uplinks(const struct frame *frame, uint32_t packets, uint32_t got[UPLINKS])
 {
 	memset(got, 0, UPLINKS * sizeof(*got));
