@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * key - what names a flow whose order in-order spray restores: addresses, destination queue pair and
- * priority; not the UDP source port, which a sender may change.
+ * DSCP; not the UDP source port, which a sender may change. The DSCP and not the priority: both ends read it in
+ * the packet, whatever classes they make of it.
  *
  * IPv4 addresses are in it as they are. IPv6 addresses are hashed to 96 bits: three times a sum of products
  * with secret factors, which is strongly universal (Lemire and Kaser, "Strongly universal string hashing is
@@ -21,11 +22,11 @@
 
 struct balance_key {
 	uint64_t addresses; /* IPv4: both, as on the wire */
-	uint32_t flow;      /* destination queue pair << 8 | IPv6 << 3 | priority */
+	uint32_t flow;      /* destination queue pair << 8 | IPv6 << 6 | DSCP */
 	uint32_t more;      /* IPv6: the other 32 bits */
 };
 
-#define BALANCE_KEY_IPV6 8u
+#define BALANCE_KEY_IPV6 0x40u
 
 /* An addend and eight factors, one for each 32 bits of two addresses; three times. */
 struct balance_secret {
@@ -53,22 +54,21 @@ static inline uint32_t balance_key_part(const uint64_t *word, const uint8_t *add
 
 /** Key of two IPv6 addresses, source and destination, 32 bytes. */
 static inline struct balance_key balance_key_ipv6(const uint8_t *addresses, uint32_t qp,
-						  uint8_t priority,
-						  const struct balance_secret *secret)
+						  uint8_t dscp, const struct balance_secret *secret)
 {
 	return (struct balance_key){
 		(uint64_t)balance_key_part(secret->word[0], addresses) << 32 |
 			balance_key_part(secret->word[1], addresses),
-		qp << 8 | BALANCE_KEY_IPV6 | priority,
+		qp << 8 | BALANCE_KEY_IPV6 | dscp,
 		balance_key_part(secret->word[2], addresses),
 	};
 }
 
 /** Key of two IPv4 addresses, source and destination, eight bytes. */
 static inline struct balance_key balance_key_ipv4(const uint8_t *addresses, uint32_t qp,
-						  uint8_t priority)
+						  uint8_t dscp)
 {
-	return (struct balance_key){load_u64(addresses), qp << 8 | priority, 0};
+	return (struct balance_key){load_u64(addresses), qp << 8 | dscp, 0};
 }
 
 /**
@@ -77,14 +77,14 @@ static inline struct balance_key balance_key_ipv4(const uint8_t *addresses, uint
  * @param ip     its IP header
  */
 static inline struct balance_key balance_key_of(const struct parsed *parsed, const uint8_t *ip,
-						uint8_t priority,
 						const struct balance_secret *secret)
 {
 	uint32_t qp = parsed_destination_qp(parsed);
+	uint8_t dscp = parsed->traffic_class >> 2;
 
 	if (parsed->kind == KIND_IPV4)
-		return balance_key_ipv4((const uint8_t *)&parsed->source, qp, priority);
-	return balance_key_ipv6(ip + 8, qp, priority, secret);
+		return balance_key_ipv4((const uint8_t *)&parsed->source, qp, dscp);
+	return balance_key_ipv6(ip + 8, qp, dscp, secret);
 }
 
 static inline bool balance_key_equal(const struct balance_key *a, const struct balance_key *b)
@@ -102,10 +102,10 @@ static inline uint32_t balance_key_hash(const struct balance_key *key, uint64_t 
 	return (uint32_t)(hash >> 32);
 }
 
-/** Priority of a key's flow. */
-static inline uint32_t balance_key_priority(const struct balance_key *key)
+/** DSCP of a key's flow, 0..63. */
+static inline uint8_t balance_key_dscp(const struct balance_key *key)
 {
-	return key->flow & 7;
+	return key->flow & 0x3f;
 }
 
 #endif

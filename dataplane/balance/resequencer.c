@@ -55,7 +55,7 @@ static void hole_unlink(struct resequencer *r, struct resequencer_flow *flow)
 /* As the newest of its stage. */
 static void hole_link(struct resequencer *r, struct resequencer_flow *flow, uint32_t stage)
 {
-	uint32_t ring = r->limits.flows + balance_key_priority(&flow->key) * STAGES + stage;
+	uint32_t ring = r->limits.flows + resequencer_flow_priority(flow) * STAGES + stage;
 	uint32_t index = flow_index(r, flow);
 
 	flow->older = r->flow[ring].older;
@@ -76,7 +76,7 @@ static uint64_t stage_ps(const struct resequencer *r, uint32_t stage)
 /* A flow waits for its expected number from now on. */
 static void hole_begin(struct resequencer *r, struct resequencer_flow *flow, uint64_t now_ps)
 {
-	uint32_t priority = balance_key_priority(&flow->key);
+	uint32_t priority = resequencer_flow_priority(flow);
 
 	flow->hole_ps = clock_of(r, priority, now_ps);
 	hole_link(r, flow, 0);

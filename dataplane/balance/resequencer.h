@@ -101,11 +101,20 @@ struct resequencer_flow {
 	uint16_t held;     /* packets */
 	uint16_t peer;     /* of the owner */
 	uint16_t port;     /* egress */
-	uint8_t flags;
-	uint8_t skip; /* what is to be given up, and why */
+	uint8_t flags;     /* and its priority, RESEQUENCER_PRIORITY_SHIFT */
+	uint8_t skip;      /* what is to be given up, and why */
 };
 
 _Static_assert(sizeof(struct resequencer_flow) == 64, "one line");
+
+#define RESEQUENCER_PRIORITY_SHIFT 5
+#define RESEQUENCER_FLAGS          ((1u << RESEQUENCER_PRIORITY_SHIFT) - 1)
+
+/** Queue that a flow's packets wait for, as of its agreement. */
+static inline uint32_t resequencer_flow_priority(const struct resequencer_flow *flow)
+{
+	return flow->flags >> RESEQUENCER_PRIORITY_SHIFT;
+}
 
 /* What came from one source leaf by one member since the last feedback. */
 struct resequencer_member {
@@ -154,12 +163,14 @@ struct resequencer_flow *resequencer_find(struct resequencer *resequencer,
 /**
  * Begin or renew an agreement. Idempotent: the request that is in force changes nothing. The egress port
  * is noted each time. A renewed one begins with the number it names; what was missing before is late then.
- * @param first number that the start stands for, 2..65535
+ * @param first    number that the start stands for, 2..65535
+ * @param port     egress
+ * @param priority whose clock counts for its holes
  */
 enum resequencer_answer resequencer_install(struct resequencer *resequencer,
 					    const struct balance_key *key,
 					    const struct resequencer_owner *owner, uint16_t first,
-					    uint16_t port, uint64_t now_ps);
+					    uint16_t port, uint8_t priority, uint64_t now_ps);
 
 /**
  * Forget flows that have been idle for RESEQUENCER_KEEP_PS and hold nothing. Call it every second at the
@@ -202,7 +213,7 @@ static inline enum resequencer_result resequencer_arrive(struct resequencer *res
 							 uint32_t cost_bytes, uint32_t member,
 							 uint64_t now_ps)
 {
-	if (number != flow->expected || flow->held != 0 || flow->flags != 0)
+	if (number != flow->expected || flow->held != 0 || (flow->flags & RESEQUENCER_FLAGS) != 0)
 		return resequencer_arrive_slow(resequencer, flow, packet, number, cost_bytes,
 					       member, now_ps);
 	resequencer_member_seen(resequencer, flow, member, now_ps);

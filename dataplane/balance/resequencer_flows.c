@@ -106,7 +106,7 @@ static enum resequencer_answer install_again(struct resequencer *r, struct reseq
 enum resequencer_answer resequencer_install(struct resequencer *resequencer,
 					    const struct balance_key *key,
 					    const struct resequencer_owner *owner, uint16_t first,
-					    uint16_t port, uint64_t now_ps)
+					    uint16_t port, uint8_t priority, uint64_t now_ps)
 {
 	struct resequencer_tables *t = resequencer->tables;
 	uint32_t hash = balance_key_hash(key, resequencer->limits.seed);
@@ -130,7 +130,11 @@ enum resequencer_answer resequencer_install(struct resequencer *resequencer,
 	flow = &resequencer->flow[index];
 	t->unused_flow = flow->ready;
 	*flow = (struct resequencer_flow){
-		.key = *key, .older = index, .newer = index, .port = port};
+		.key = *key,
+		.older = index,
+		.newer = index,
+		.port = port,
+		.flags = (uint8_t)(priority << RESEQUENCER_PRIORITY_SHIFT)};
 	t->used[index] = 1;
 	t->index[index_find(resequencer, key, hash)] = (hash & TAG_MASK) | (index + 1);
 	agree(resequencer, flow, owner, first, now_ps);

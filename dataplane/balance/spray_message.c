@@ -92,12 +92,12 @@ static bool address_sound(const uint8_t *address, uint8_t family)
 static void walk_flow(struct walk *w, struct spray_flow *flow)
 {
 	walk_u8(w, &flow->family);
-	walk_u8(w, &flow->priority);
+	walk_u8(w, &flow->dscp);
 	walk_u16(w, &flow->vrf);
 	walk_u32(w, &flow->qp);
 	walk_bytes(w, flow->source, 16);
 	walk_bytes(w, flow->destination, 16);
-	walk_check(w, (flow->family == 4 || flow->family == 6) && flow->priority < 8 &&
+	walk_check(w, (flow->family == 4 || flow->family == 6) && flow->dscp < 64 &&
 			      flow->qp <= 0xffffff);
 	walk_check(w, address_sound(flow->source, flow->family) &&
 			      address_sound(flow->destination, flow->family));

@@ -89,8 +89,8 @@ struct spray_path {
 };
 
 struct spray_flow {
-	uint8_t family;   /* 4 or 6 */
-	uint8_t priority; /* 0..7 */
+	uint8_t family; /* 4 or 6 */
+	uint8_t dscp;   /* 0..63 */
 	uint16_t vrf;
 	uint32_t qp; /* destination queue pair, 24 bits */
 	uint8_t source[16];

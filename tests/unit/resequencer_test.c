@@ -49,7 +49,7 @@ static struct resequencer_flow *flow_of(struct resequencer *r, uint32_t qp, uint
 {
 	struct balance_key key = key_of(qp);
 
-	cr_assert_eq(resequencer_install(r, &key, &OWNER, first, 5, START_PS), RESEQUENCER_YES);
+	cr_assert_eq(resequencer_install(r, &key, &OWNER, first, 5, 3, START_PS), RESEQUENCER_YES);
 	return resequencer_find(r, &key);
 }
 
@@ -182,11 +182,11 @@ Test(resequencer, gives_a_hole_up_when_a_packet_comes_from_beyond_the_window)
 Test(resequencer, gives_the_oldest_hole_up_at_the_cap)
 {
 	struct resequencer *r = create(64, 64, 2 * COST);
-	struct balance_key key = {1, 1u << 8 | 5,
-				  0}; /* a higher priority's rings are looked at later */
+	struct balance_key key = {1, 1u << 8, 0};
 	struct resequencer_flow *first, *second = flow_of(r, 2, 10);
 
-	cr_assert_eq(resequencer_install(r, &key, &OWNER, 10, 5, START_PS), RESEQUENCER_YES);
+	cr_assert_eq(resequencer_install(r, &key, &OWNER, 10, 5, 5, START_PS), RESEQUENCER_YES);
+	/* A higher priority's rings are looked at later. */
 	first = resequencer_find(r, &key);
 
 	cr_expect_eq(arrive(r, first, 11, START_PS), RESEQUENCER_HELD);
@@ -213,15 +213,15 @@ Test(resequencer, LB_TABLE_FULL_refuses_and_keeps_each_flow_for_a_second)
 	for (uint32_t qp = 0; qp < 64; qp++)
 		flow_of(r, qp, 2);
 	key = key_of(64);
-	cr_expect_eq(resequencer_install(r, &key, &OWNER, 2, 5, START_PS), RESEQUENCER_FULL);
+	cr_expect_eq(resequencer_install(r, &key, &OWNER, 2, 5, 0, START_PS), RESEQUENCER_FULL);
 	cr_expect_null(resequencer_find(r, &key));
 	resequencer_sweep(r, 64, START_PS + PS_PER_S);
 	cr_expect_eq(r->counters.flows, 64);
 	key = key_of(3);
 	other.worker++;
-	cr_expect_eq(resequencer_install(r, &key, &other, 2, 5, START_PS + 10 * PS_PER_MS),
+	cr_expect_eq(resequencer_install(r, &key, &other, 2, 5, 0, START_PS + 10 * PS_PER_MS),
 		     RESEQUENCER_OWNED);
-	cr_expect_eq(resequencer_install(r, &key, &other, 9, 6, START_PS + 10 * PS_PER_MS + 1),
+	cr_expect_eq(resequencer_install(r, &key, &other, 9, 6, 0, START_PS + 10 * PS_PER_MS + 1),
 		     RESEQUENCER_YES);
 	cr_expect_eq(resequencer_find(r, &key)->port, 6);
 	resequencer_sweep(r, 64, START_PS + PS_PER_S + 1);
@@ -241,7 +241,7 @@ Test(resequencer, finds_the_other_flows_when_some_are_forgotten)
 		for (uint32_t i = 0; i < 64; i++) {
 			struct balance_key key = key_of(64 * round + i);
 
-			cr_assert_eq(resequencer_install(r, &key, &OWNER, 2, 5,
+			cr_assert_eq(resequencer_install(r, &key, &OWNER, 2, 5, 0,
 							 START_PS + i % 2 * PS_PER_MS),
 				     RESEQUENCER_YES);
 		}
@@ -269,7 +269,7 @@ Test(resequencer, a_request_twice_changes_nothing_and_a_new_one_goes_on)
 	cr_expect_eq(flow_of(r, 1, 10), flow);
 	cr_expect_eq(flow->expected, 12);
 	cr_expect_eq(arrive(r, flow, 13, START_PS), RESEQUENCER_HELD);
-	cr_expect_eq(resequencer_install(r, &key, &OWNER, 20, 5, START_PS), RESEQUENCER_BUSY);
+	cr_expect_eq(resequencer_install(r, &key, &OWNER, 20, 5, 0, START_PS), RESEQUENCER_BUSY);
 	cr_expect_eq(arrive(r, flow, 12, START_PS), RESEQUENCER_SEND);
 	EXPECT_NEXT(r, flow, START_PS, 13);
 	flow_of(r, 1, 14);

@@ -202,7 +202,7 @@ Test(spray_message, with_a_bad_field_is_refused_even_when_authentic)
 		{"own uplink beyond them", SPRAY_HELLO, 3, 2, SPRAY_ERROR_FIELD},
 		{"flags", SPRAY_HELLO, 37, 2, SPRAY_ERROR_FIELD},
 		{"family", SPRAY_REQUEST, 32, 5, SPRAY_ERROR_FIELD},
-		{"priority", SPRAY_REQUEST, 33, 8, SPRAY_ERROR_FIELD},
+		{"dscp", SPRAY_REQUEST, 33, 64, SPRAY_ERROR_FIELD},
 		{"queue pair", SPRAY_REQUEST, 36, 1, SPRAY_ERROR_FIELD},
 		{"IPv4 source", SPRAY_REQUEST, 44, 1, SPRAY_ERROR_FIELD},
 		{"IPv4 destination", SPRAY_REQUEST, 71, 1, SPRAY_ERROR_FIELD},

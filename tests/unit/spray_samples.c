@@ -31,7 +31,7 @@ static struct spray_flow take_flow(struct source *source)
 {
 	struct spray_flow flow = {
 		.family = take(source, 1) % 2 == 0 ? 4 : 6,
-		.priority = take(source, 1) % 8,
+		.dscp = take(source, 1) % 64,
 		.vrf = (uint16_t)take(source, 2),
 		.qp = (uint32_t)take(source, 3),
 	};
