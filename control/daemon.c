@@ -255,6 +255,9 @@ static void on_request(void *context, const struct socket_request *request, FILE
 		events_add(daemon->events, EVENT_MARK, EVENT_PORT_NONE, "%s", request->argument);
 		(void)fprintf(reply, "ok noted\n");
 		break;
+	case SOCKET_CLEAR_PEAKS:
+		watch_clear_peaks(daemon, request->argument, reply);
+		break;
 	case SOCKET_PING:
 		(void)fprintf(reply, "ok roceleaf %s, leaf %s\n", ROCELEAF_VERSION,
 			      daemon->config->leaf.name);
@@ -315,6 +318,7 @@ static void tick(struct daemon *daemon, uint64_t now_ns)
 	neighbours_tick(daemon->neighbours, now_ns);
 	ports_tick(daemon, now_ns);
 	watch_devices(daemon);
+	watch_peaks(daemon, now_ns);
 	hold_stats(daemon->hold, &stats);
 	if (stats.refused > daemon->hold_refused_told)
 		events_add(daemon->events, EVENT_HOLD_FULL, EVENT_PORT_NONE,

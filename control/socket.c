@@ -37,6 +37,7 @@ int socket_parse(const char *line, struct socket_request *request, const char **
 	} commands[] = {
 		{"reload", SOCKET_RELOAD, false},
 		{"mark", SOCKET_MARK, true},
+		{"clear-peaks", SOCKET_CLEAR_PEAKS, true},
 		{"ping", SOCKET_PING, false},
 	};
 	size_t length = strcspn(line, " ");
@@ -47,14 +48,14 @@ int socket_parse(const char *line, struct socket_request *request, const char **
 		    memcmp(commands[i].word, line, length) != 0)
 			continue;
 		if (commands[i].argument != (rest[0] != '\0')) {
-			*error = commands[i].argument ? "mark needs a text"
+			*error = commands[i].argument ? "this command needs an argument"
 						      : "this command takes no argument";
 			return -EINVAL;
 		}
 		*request = (struct socket_request){commands[i].command, rest};
 		return 0;
 	}
-	*error = "unknown command; there are reload, mark TEXT and ping";
+	*error = "unknown command; there are reload, mark TEXT, clear-peaks KIND and ping";
 	return -EINVAL;
 }
 

@@ -5,6 +5,7 @@
  *	reload\n      ok TEXT\n  when the file was taken over, else one or more lines `error TEXT\n`
  *	              and nothing has changed
  *	mark TEXT\n   ok TEXT\n  puts a note among the events
+ *	clear-peaks KIND\n  ok TEXT\n  forgets the peaks of a kind (leaf.h: user, periodic, persistent)
  *	ping\n        ok TEXT\n
  *
  * Anything else answers `error ...`. SOCKET_CLIENTS at a time, lines of at most SOCKET_LINE_BYTES;
@@ -29,6 +30,7 @@ enum socket_command {
 	SOCKET_RELOAD,
 	SOCKET_MARK,
 	SOCKET_PING,
+	SOCKET_CLEAR_PEAKS,
 };
 
 struct socket_request {

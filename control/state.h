@@ -5,7 +5,7 @@
  * daemon.c starts and stops it and runs the loop, publish.c builds snapshots and frees old ones,
  * reload.c takes over a new config, ports.c opens devices and follows their links, punt.c carries
  * frames between the dataplane and the TAPs, interfaces.c keeps the TAPs, watch.c makes events of
- * counters, view.c shows it all to readers.
+ * counters and clears peaks, view.c shows it all to readers.
  *
  * Thread: control, which holds `lock` all the time but while it sleeps, and in those parts of a reload
  * that change nothing yet. So nothing here has to take it.
@@ -39,6 +39,9 @@
 /* How often links of devices that tell nothing are looked at, and counters for what is odd. */
 #define LINK_POLL_NS (200 * MS_NS)
 #define TICK_NS      S_NS
+
+/* Periodic peaks start again; the default of SONiC (doc/buffer-watermark/watermarks_HLD.md). */
+#define PEAKS_PERIOD_NS (120 * S_NS)
 
 /* While an old snapshot waits for workers to let go of it. */
 #define RETIRE_POLL_NS MS_NS
@@ -119,6 +122,7 @@ struct daemon {
 	int signal_fd;
 	struct control_socket *socket;
 	bool stop;
+	uint64_t peaks_due_ns;
 	uint64_t tick_due_ns, link_poll_due_ns, look_due_ns;
 	bool links_polled; /* a port doesn't tell about its link by netlink */
 
@@ -240,6 +244,12 @@ void watch_look(struct daemon *daemon, uint64_t now_ns);
 
 /** Make events of devices that keep pauses to themselves. Once a second. */
 void watch_devices(struct daemon *daemon);
+
+/** Clear peaks of a kind by its name, or say in *reply which there are. */
+void watch_clear_peaks(struct daemon *daemon, const char *kind, FILE *reply);
+
+/** Clear the periodic ones when it is time. Once a second. */
+void watch_peaks(struct daemon *daemon, uint64_t now_ns);
 
 /* --- reload.c --- */
 

@@ -127,3 +127,35 @@ void watch_look(struct daemon *daemon, uint64_t now_ns)
 	look_at_guard(daemon, now_ns);
 	look_at_stalls(daemon, now_ns);
 }
+
+static void clear_peaks(struct daemon *daemon, enum peak_kind kind)
+{
+	leaf_clear_peaks(daemon->leaf, kind);
+	lcores_wake_all(daemon->lcores);
+}
+
+void watch_clear_peaks(struct daemon *daemon, const char *name, FILE *reply)
+{
+	static const char *const names[PEAK_KINDS] = {
+#define PEAK_NAME_(id, name, help) [PEAK_##id] = name,
+		PEAK_KINDS_LIST(PEAK_NAME_)
+#undef PEAK_NAME_
+	};
+
+	for (unsigned kind = 0; kind < PEAK_KINDS; kind++) {
+		if (strcmp(name, names[kind]) != 0)
+			continue;
+		clear_peaks(daemon, (enum peak_kind)kind);
+		(void)fprintf(reply, "ok %s peaks start again\n", name);
+		return;
+	}
+	(void)fprintf(reply, "error there are user, periodic and persistent peaks\n");
+}
+
+void watch_peaks(struct daemon *daemon, uint64_t now_ns)
+{
+	if (now_ns < daemon->peaks_due_ns)
+		return;
+	daemon->peaks_due_ns = now_ns + PEAKS_PERIOD_NS;
+	clear_peaks(daemon, PEAK_PERIODIC);
+}

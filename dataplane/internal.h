@@ -21,6 +21,7 @@
 #include "dataplane/mark.h"
 #include "dataplane/packet.h"
 #include "dataplane/parse.h"
+#include "dataplane/peaks.h"
 #include "dataplane/pfc.h"
 #include "dataplane/port_bits.h"
 #include "dataplane/port_io.h"
@@ -38,13 +39,15 @@
 
 struct leaf {
 	_Atomic(const struct snapshot *) snapshot;
-	uint16_t port_count; /* real ports */
-	uint16_t ports;      /* with the CPU's: port_count + 1, the stride of [priority][port] */
+	_Atomic uint64_t peak_clears; /* asked for (peaks.h) */
+	uint16_t port_count;          /* real ports */
+	uint16_t ports; /* with the CPU's: port_count + 1, the stride of [priority][port] */
 	uint16_t worker_count;
 	uint64_t seed;
 	struct egress_port *egress; /* [ports] */
 	struct pfc_port *pfc;       /* [ports] */
 	struct buffer_state *state; /* [priority][ports] */
+	struct pair_peaks *peaks;   /* [priority][ports] */
 	struct port_io **io;        /* [ports] */
 	uint16_t *owner;            /* [ports] */
 	struct fdb *fdb;            /* written by worker 0 */
@@ -119,7 +122,9 @@ struct worker {
 	uint64_t handing;              /* bit w: worker w gets packets at the end of the burst */
 	uint64_t telling;              /* bit w: worker w isn't told of all its ports yet */
 	uint64_t wakes;
-	uint64_t generation;              /* of the snapshot; see worker_online() */
+	uint64_t generation;  /* of the snapshot; see worker_online() */
+	uint64_t peak_clears; /* carried out */
+	struct peak_kept shared_kept, headroom_kept;
 	bool started;                     /* the policers have a time */
 	uint8_t rx_queue[PORT_COUNT_MAX]; /* that we receive from; QUEUE_NONE: none */
 	struct balance_state balance;

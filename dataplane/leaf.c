@@ -128,12 +128,13 @@ struct leaf *leaf_create(const struct leaf_params *params)
 	leaf->egress = allocate(leaf->ports * sizeof(*leaf->egress));
 	leaf->pfc = allocate(leaf->ports * sizeof(*leaf->pfc));
 	leaf->state = allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*leaf->state));
+	leaf->peaks = allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*leaf->peaks));
 	leaf->io = allocate(leaf->ports * sizeof(struct port_io *));
 	leaf->owner = allocate(leaf->ports * sizeof(*leaf->owner));
 	leaf->fdb = fdb_create(fdb_entries(params->fdb_entries));
-	if (leaf->egress == NULL || leaf->pfc == NULL || leaf->state == NULL || leaf->io == NULL ||
-	    leaf->owner == NULL || leaf->fdb == NULL || create_qsbr(leaf) != 0 ||
-	    handover_create(leaf) != 0)
+	if (leaf->egress == NULL || leaf->pfc == NULL || leaf->state == NULL ||
+	    leaf->peaks == NULL || leaf->io == NULL || leaf->owner == NULL || leaf->fdb == NULL ||
+	    create_qsbr(leaf) != 0 || handover_create(leaf) != 0)
 		goto err_leaf;
 	for (uint16_t port = 0; port < leaf->ports; port++)
 		egress_init(&leaf->egress[port]);
@@ -167,6 +168,7 @@ void leaf_free(struct leaf *leaf)
 	fdb_free(leaf->fdb);
 	free(leaf->owner);
 	free(leaf->io);
+	free(leaf->peaks);
 	free(leaf->state);
 	free(leaf->pfc);
 	free(leaf->egress);
@@ -247,6 +249,7 @@ void leaf_queue_totals(const struct leaf *leaf, uint16_t port, uint8_t priority,
 		       struct queue_totals *totals)
 {
 	const struct egress_queue *queue = leaf_queue(leaf, port, priority);
+	struct peak_totals peaks;
 
 	memset(totals, 0, sizeof(*totals));
 	for (uint16_t i = 0; i < leaf->worker_count; i++) {
@@ -260,10 +263,8 @@ void leaf_queue_totals(const struct leaf *leaf, uint16_t port, uint8_t priority,
 	totals->depth_packets = queue_depth_packets(queue);
 	totals->depth_bytes = queue_depth_bytes(queue);
 	/* Noted when a queue is read: one that is paused may be deeper now. */
-	totals->depth_bytes_max =
-		atomic_load_explicit(&queue->depth_bytes_max, memory_order_relaxed);
-	if (totals->depth_bytes_max < totals->depth_bytes)
-		totals->depth_bytes_max = totals->depth_bytes;
+	leaf_peaks(leaf, port, priority, PEAK_PERSISTENT, &peaks);
+	totals->depth_bytes_max = peaks.queue_bytes;
 }
 
 void leaf_conservation(const struct leaf *leaf, struct leaf_conservation *sum)

@@ -88,7 +88,7 @@ struct queue_totals {
 #undef QUEUE_TOTAL_
 	uint64_t depth_packets; /* now, staging apart */
 	uint64_t depth_bytes;
-	uint64_t depth_bytes_max; /* since the start */
+	uint64_t depth_bytes_max; /* the persistent peak */
 };
 
 /* Of one queue: what its peer and we have told each other. */
@@ -113,7 +113,7 @@ struct queue_rare_totals {
 #undef QUEUE_RARE_TOTAL_
 };
 
-/* Of one lossless pair (ingress port, priority). Peaks are since the start. */
+/* Of one lossless pair (ingress port, priority). Peaks are the persistent ones. */
 struct buffer_totals {
 	uint64_t occupancy_bytes;
 	uint64_t peak_bytes;
@@ -128,7 +128,7 @@ struct buffer_totals {
 /* Of what all pairs share. */
 struct buffer_pool_totals {
 	uint64_t shared_used_bytes;
-	uint64_t shared_peak_bytes; /* the most since the start, after a poll */
+	uint64_t shared_peak_bytes; /* the persistent peak, after a poll */
 	uint64_t lossy_used_bytes;
 	uint64_t headroom_used_bytes;
 	uint64_t headroom_peak_bytes;
@@ -136,6 +136,42 @@ struct buffer_pool_totals {
 	bool guarded;            /* few buffers are left */
 	uint64_t guards;         /* times that they became few */
 };
+
+/*
+ * Peaks are kept in three copies, each since the start or its last clear (peaks.h).
+ * X(id, name, help)
+ */
+#define PEAK_KINDS_LIST(X)                                      \
+	X(USER, "user", "cleared by who looks")                 \
+	X(PERIODIC, "periodic", "cleared at regular intervals") \
+	X(PERSISTENT, "persistent", "cleared only when asked for by name")
+
+enum peak_kind {
+#define PEAK_KIND_(id, name, help) PEAK_##id,
+	PEAK_KINDS_LIST(PEAK_KIND_)
+#undef PEAK_KIND_
+		PEAK_KINDS,
+};
+
+struct peak_totals {
+	uint64_t queue_bytes;     /* of the egress queue */
+	uint64_t occupancy_bytes; /* of the ingress pair, if it is lossless */
+	uint64_t headroom_bytes;  /* of it what was above xoff */
+};
+
+struct pool_peak_totals {
+	uint64_t shared_bytes, headroom_bytes; /* of all pairs together, after a poll */
+};
+
+void leaf_peaks(const struct leaf *leaf, uint16_t port, uint8_t priority, enum peak_kind kind,
+		struct peak_totals *totals);
+void leaf_pool_peaks(const struct leaf *leaf, enum peak_kind kind, struct pool_peak_totals *totals);
+
+/**
+ * Forget the peaks of a kind; they start again from what stands there. Done by each worker at its next
+ * poll: wake those that sleep. Thread: control.
+ */
+void leaf_clear_peaks(struct leaf *leaf, enum peak_kind kind);
 
 /** Sum over workers. port: 0..port_count (the last is the CPU's). */
 void leaf_port_totals(const struct leaf *leaf, uint16_t port, struct port_totals *totals);

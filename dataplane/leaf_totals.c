@@ -140,15 +140,17 @@ void leaf_buffer_totals(const struct leaf *leaf, const struct snapshot *snapshot
 	const struct buffer_state *state = leaf_state(leaf, port, priority);
 	const struct buffer_pair *pair = snapshot_pair(snapshot, port, priority);
 	uint64_t limit = buffer_limit_bytes(&snapshot->buffer, priority, shared_used(leaf));
+	struct peak_totals peaks;
 
+	leaf_peaks(leaf, port, priority, PEAK_PERSISTENT, &peaks);
 	*totals = (struct buffer_totals){
 		.occupancy_bytes = buffer_occupancy(leaf->worker[0], port, priority),
-		.peak_bytes = counter_get(&state->peak_bytes),
+		.peak_bytes = peaks.occupancy_bytes,
 		.xoff_bytes = pair->reserved_bytes + limit,
 		.xon_bytes =
 			buffer_xon_bytes(&snapshot->buffer, priority, pair->reserved_bytes, limit),
 		.headroom_used_bytes = counter_get(&state->headroom_bytes),
-		.headroom_peak_bytes = counter_get(&state->headroom_peak_bytes),
+		.headroom_peak_bytes = peaks.headroom_bytes,
 		.backlog_bytes = backlog_bytes(leaf, port, priority) & (BACKLOG_BYTES_ALL - 1),
 		.reasons = buffer_reasons(state),
 	};
@@ -157,17 +159,17 @@ void leaf_buffer_totals(const struct leaf *leaf, const struct snapshot *snapshot
 void leaf_buffer_pool_totals(const struct leaf *leaf, const struct snapshot *snapshot,
 			     struct buffer_pool_totals *totals)
 {
-	*totals = (struct buffer_pool_totals){.shared_used_bytes = shared_used(leaf)};
+	struct pool_peak_totals peaks;
+
+	leaf_pool_peaks(leaf, PEAK_PERSISTENT, &peaks);
+	*totals = (struct buffer_pool_totals){.shared_used_bytes = shared_used(leaf),
+					      .shared_peak_bytes = peaks.shared_bytes,
+					      .headroom_peak_bytes = peaks.headroom_bytes};
 	for (uint16_t i = 0; i < leaf->worker_count; i++) {
 		const struct worker *worker = leaf->worker[i];
 
 		totals->headroom_used_bytes += counter_get(&worker->headroom_bytes);
 		totals->guarded |= atomic_load_explicit(&worker->guarded, memory_order_relaxed);
-		/* All see the same buffers. */
-		if (counter_get(&worker->shared_peak_bytes) > totals->shared_peak_bytes)
-			totals->shared_peak_bytes = counter_get(&worker->shared_peak_bytes);
-		if (counter_get(&worker->headroom_peak_bytes) > totals->headroom_peak_bytes)
-			totals->headroom_peak_bytes = counter_get(&worker->headroom_peak_bytes);
 		if (counter_get(&worker->guards) > totals->guards)
 			totals->guards = counter_get(&worker->guards);
 	}

@@ -202,6 +202,9 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 		return now_ps + TIME_IDLE_PS;
 	}
 
+	if (unlikely(atomic_load_explicit(&leaf->peak_clears, memory_order_relaxed) !=
+		     worker->peak_clears))
+		peaks_clear(worker);
 	buffer_begin(worker, now_ps);
 	if (!worker->alone)
 		more |= handover_take(worker, now_ps);

@@ -21,6 +21,8 @@ static const struct {
 	{"ping", 0, SOCKET_PING, ""},
 	{"mark epoch 7 begins", 0, SOCKET_MARK, "epoch 7 begins"},
 	{"mark   x", 0, SOCKET_MARK, "x"},
+	{"clear-peaks user", 0, SOCKET_CLEAR_PEAKS, "user"},
+	{"clear-peaks", -EINVAL, 0, NULL},
 	{"mark", -EINVAL, 0, NULL},
 	{"mark ", -EINVAL, 0, NULL},
 	{"reload now", -EINVAL, 0, NULL},

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The most that queues and buffers ever held, step by step. Identifiers such as WM-PG-HR name the case of
- * a switch tester's catalogue that a test covers. Peaks are since the start: nothing clears them.
+ * a switch tester's catalogue that a test covers.
  */
 #include <criterion/criterion.h>
+#include <pthread.h>
 
 #include "tests/unit/pause_fixture.h"
 
@@ -166,4 +167,167 @@ LEAF_TEST(watermark,
 	drain();
 	cr_expect_eq(pool().headroom_peak_bytes, 10 * FRAME_BYTES);
 	cr_expect_eq(pool().headroom_used_bytes, 0);
+}
+
+/* --- the three copies --- */
+
+static struct peak_totals peaks_of(enum peak_kind kind)
+{
+	struct peak_totals sink, totals;
+
+	leaf_peaks(f.leaf, SENDER, 3, kind, &totals);
+	leaf_peaks(f.leaf, SINK, 3, kind, &sink);
+	totals.queue_bytes = sink.queue_bytes;
+	return totals;
+}
+
+static void expect_peaks(enum peak_kind kind, uint64_t bytes, uint64_t headroom, const char *when)
+{
+	struct pool_peak_totals all;
+	struct peak_totals one = peaks_of(kind);
+
+	leaf_pool_peaks(f.leaf, kind, &all);
+	cr_expect_eq(one.queue_bytes, bytes, "%s: queue %" PRIu64, when, one.queue_bytes);
+	cr_expect_eq(one.occupancy_bytes, bytes, "%s: pair %" PRIu64, when, one.occupancy_bytes);
+	cr_expect_eq(one.headroom_bytes, headroom, "%s: headroom %" PRIu64, when,
+		     one.headroom_bytes);
+	cr_expect_eq(all.shared_bytes, bytes > RESERVED ? bytes - headroom - RESERVED : 0,
+		     "%s: shared %" PRIu64, when, all.shared_bytes);
+	cr_expect_eq(all.headroom_bytes, headroom, "%s: all headroom %" PRIu64, when,
+		     all.headroom_bytes);
+}
+
+/* Up to 20 frames into headroom. @return bytes that stand there */
+static uint64_t fill_past_xoff(void)
+{
+	const uint32_t frames = (RESERVED + SHARED / 2) / FRAME_BYTES + 1 + 20;
+
+	for (uint32_t i = 0; i < frames; i++)
+		pause_send(&f, SENDER, 3, FRAME_BYTES);
+	expect_pause(&f, SENDER, 1u << 3, 0);
+	return frames * FRAME_BYTES;
+}
+
+static void fill(uint32_t frames)
+{
+	pause_receive(&f, SINK, 3, 65535);
+	for (uint32_t i = 0; i < frames; i++)
+		pause_send(&f, SENDER, 3, FRAME_BYTES);
+}
+
+LEAF_TEST(watermark, WM_MODES_clearing_one_kind_leaves_the_others)
+{
+	uint64_t most, headroom = 20 * FRAME_BYTES;
+
+	open_blocked();
+	most = fill_past_xoff();
+	drain();
+	for (unsigned kind = 0; kind < PEAK_KINDS; kind++)
+		expect_peaks((enum peak_kind)kind, most, headroom, "before");
+	leaf_clear_peaks(f.leaf, PEAK_USER);
+	fixture_poll(&f);
+	expect_peaks(PEAK_USER, 0, 0, "user cleared");
+	expect_peaks(PEAK_PERIODIC, most, headroom, "user cleared");
+	expect_peaks(PEAK_PERSISTENT, most, headroom, "user cleared");
+	fill(7);
+	drain();
+	expect_peaks(PEAK_USER, 7 * FRAME_BYTES, 0, "filled again");
+	leaf_clear_peaks(f.leaf, PEAK_PERIODIC);
+	fixture_poll(&f);
+	expect_peaks(PEAK_USER, 7 * FRAME_BYTES, 0, "periodic cleared");
+	expect_peaks(PEAK_PERIODIC, 0, 0, "periodic cleared");
+	expect_peaks(PEAK_PERSISTENT, most, headroom, "periodic cleared");
+	fill(9);
+	drain();
+	leaf_clear_peaks(f.leaf, PEAK_PERSISTENT);
+	fixture_poll(&f);
+	expect_peaks(PEAK_USER, 9 * FRAME_BYTES, 0, "persistent cleared");
+	expect_peaks(PEAK_PERIODIC, 9 * FRAME_BYTES, 0, "persistent cleared");
+	expect_peaks(PEAK_PERSISTENT, 0, 0, "persistent cleared");
+	cr_expect_eq(queue(3).depth_bytes_max, 0,
+		     "what others call the peak is the persistent one");
+	cr_expect_eq(pair(SENDER, 3).peak_bytes, 0);
+}
+
+LEAF_TEST(watermark, WM_MODES_a_clear_starts_again_from_what_stands_there)
+{
+	uint64_t most;
+
+	open_blocked();
+	most = fill_past_xoff();
+	leaf_clear_peaks(f.leaf, PEAK_USER);
+	fixture_poll(&f);
+	expect_peaks(PEAK_USER, most, 20 * FRAME_BYTES, "standing");
+	drain();
+	expect_peaks(PEAK_USER, most, 20 * FRAME_BYTES, "drained");
+	leaf_clear_peaks(f.leaf, PEAK_USER);
+	fixture_poll(&f);
+	expect_peaks(PEAK_USER, 0, 0, "cleared when empty");
+}
+
+/* Frames that come in the very poll that carries a clear out are in the new peak; older ones in the others. */
+LEAF_TEST(watermark, WM_MODES_a_clear_in_the_poll_of_a_fill_loses_neither_peak)
+{
+	open_blocked();
+	fill(50);
+	drain();
+	pause_receive(&f, SINK, 3, 65535);
+	for (uint32_t i = 0; i < 5; i++)
+		pause_inject(&f, SENDER, 3, FRAME_BYTES);
+	leaf_clear_peaks(f.leaf, PEAK_USER);
+	leaf_clear_peaks(f.leaf, PEAK_PERIODIC);
+	fixture_poll(&f);
+	drain();
+	expect_peaks(PEAK_USER, 5 * FRAME_BYTES, 0, "filled in that poll");
+	expect_peaks(PEAK_PERIODIC, 5 * FRAME_BYTES, 0, "two clears at once");
+	expect_peaks(PEAK_PERSISTENT, 50 * FRAME_BYTES, 0, "the one before");
+}
+
+struct watcher {
+	_Atomic bool stop, started;
+	uint64_t reads, sank;
+};
+
+/* Nobody clears persistent peaks: whoever looks never sees them sink. */
+static void *watch_peaks(void *context)
+{
+	struct watcher *watcher = context;
+	uint64_t queue_seen = 0, pair_seen = 0;
+
+	while (!atomic_load(&watcher->stop)) {
+		struct peak_totals now = peaks_of(PEAK_PERSISTENT);
+
+		watcher->sank += now.queue_bytes < queue_seen || now.occupancy_bytes < pair_seen;
+		queue_seen = now.queue_bytes;
+		pair_seen = now.occupancy_bytes;
+		watcher->reads++;
+		atomic_store(&watcher->started, true);
+	}
+	return NULL;
+}
+
+LEAF_TEST(watermark, WM_MODES_who_reads_while_others_are_cleared_never_sees_a_peak_sink)
+{
+	struct watcher watcher = {false, false, 0, 0};
+	pthread_t thread;
+
+	open_blocked();
+	cr_assert_eq(pthread_create(&thread, NULL, watch_peaks, &watcher), 0);
+	while (!atomic_load(&watcher.started))
+		;
+	for (uint32_t round = 1; round <= 200; round++) {
+		fill(round);
+		drain();
+		/* 80000 of each kind, so that a count of 16 bits runs over. */
+		for (uint32_t i = 0; i < 800; i++) {
+			leaf_clear_peaks(f.leaf, i % 2 == 0 ? PEAK_USER : PEAK_PERIODIC);
+			fixture_poll(&f);
+		}
+		expect_peaks(PEAK_USER, 0, 0, "cleared");
+		cr_assert_eq(peaks_of(PEAK_PERSISTENT).queue_bytes, round * FRAME_BYTES);
+	}
+	atomic_store(&watcher.stop, true);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_expect_eq(watcher.sank, 0, "%" PRIu64 " of %" PRIu64 " reads", watcher.sank,
+		     watcher.reads);
 }

@@ -33,7 +33,7 @@ _roceleafctl() {
         words="--help --runtime-dir --version"
         [ "$command" = show ] && words="$words --json --watch --count --all --absolute"
     elif [ -z "$command" ]; then
-        words="show reload check clear mark"
+        words="show reload check clear clear-peaks mark"
     elif [ "$command" = show ] && [ -z "$table" ]; then
         words="ports queues buffers pfc ecn classes fdb routes neighbours interfaces drops workers events info"
     elif [ "$command" = show ]; then

@@ -46,6 +46,7 @@ static int run_reload(const struct options *options, int argc, char **argv);
 static int run_check(const struct options *options, int argc, char **argv);
 static int run_clear(const struct options *options, int argc, char **argv);
 static int run_mark(const struct options *options, int argc, char **argv);
+static int run_clear_peaks(const struct options *options, int argc, char **argv);
 
 static const struct command commands[] = {
 	{"show", "WHAT [PORT...]", "print a table; 'show --help' lists them", NULL, run_show},
@@ -60,6 +61,11 @@ static const struct command commands[] = {
 	 "is restarted. Nothing in the leaf is reset: other users, and 'show --absolute', still see\n"
 	 "everything.\n",
 	 run_clear},
+	{"clear-peaks", "[KIND]", "start peaks again, in the leaf",
+	 "Each peak is kept in three copies, and only that of KIND is cleared: user (the default),\n"
+	 "periodic (the leaf itself clears it every 2 minutes) or persistent (what 'show' prints).\n"
+	 "A queue that holds something starts again from that.\n",
+	 run_clear_peaks},
 	{"mark", "TEXT", "put a note among the events", NULL, run_mark},
 };
 
@@ -182,6 +188,16 @@ static int run_clear(const struct options *options, int argc, char **argv)
 	if (argc > 0)
 		return usage("clear takes no argument, not '%.64s'", argv[0]);
 	return show_clear(options->show.runtime_dir);
+}
+
+static int run_clear_peaks(const struct options *options, int argc, char **argv)
+{
+	char line[64];
+
+	if (argc > 1)
+		return usage("clear-peaks takes one kind, not also '%.64s'", argv[1]);
+	snprintf(line, sizeof(line), "clear-peaks %.32s", argc == 0 ? "user" : argv[0]);
+	return control(options, line);
 }
 
 static int run_mark(const struct options *options, int argc, char **argv)
