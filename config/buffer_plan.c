@@ -197,20 +197,34 @@ static void fail_guard(const struct config *config, const struct buffer_plan *pl
 static void fail_space(const struct config *config, const struct buffer_plan *plan,
 		       struct config_errors *errors)
 {
-	char headroom[24], reserved[24], overshoot[24], lossy[24], pool[24];
+	char headroom[24], reserved[24], overshoot[24], hold[24], lossy[24], pool[24];
 
 	config_fail(
 		config, errors, config_mark_of(config, "leaf.memory"),
-		"headroom of %u pairs (lossless class and port) %s, reserve %s, bursts %s and the "
-		"share of lossy classes %s leave nothing of %s (%u buffers of %u bytes on "
+		"headroom of %u pairs (lossless class and port) %s, reserve %s, bursts %s, what may be "
+		"held to restore order %s and the share of lossy classes %s leave nothing of %s (%u buffers of %u bytes on "
 		"average, %u in rings and caches): more memory, fewer lossless classes or "
 		"shorter cables",
 		plan->pair_count, buffer_text(plan->headroom_bytes, headroom, sizeof(headroom)),
 		buffer_text(plan->reserved_bytes, reserved, sizeof(reserved)),
 		buffer_text(plan->overshoot_bytes, overshoot, sizeof(overshoot)),
+		buffer_text(plan->hold_bytes, hold, sizeof(hold)),
 		buffer_text(plan->lossy_bytes, lossy, sizeof(lossy)),
 		buffer_text(plan->pool_bytes, pool, sizeof(pool)), plan->buffers, plan->mean_bytes,
 		plan->held_buffers);
+}
+
+/* For in-order spray. */
+static uint64_t hold_bytes(const struct config *config, uint64_t space_bytes)
+{
+	const struct config_spray *spray = &config->balance.spray;
+	uint64_t quarter = space_bytes / 4;
+
+	if (spray->peer_count == 0)
+		return 0;
+	if (!spray->hold_auto)
+		return spray->hold_max_bytes < space_bytes ? spray->hold_max_bytes : space_bytes;
+	return quarter < CONFIG_HOLD_MAX_AUTO ? quarter : CONFIG_HOLD_MAX_AUTO;
 }
 
 /* From buffers to bytes. @return false: a message was left */
@@ -231,6 +245,9 @@ static bool plan_pool(const struct config *config, const struct buffer_machine *
 	plan->guard_buffers = (uint32_t)guard;
 	space_bytes = (plan->buffers - guard) * plan->mean_bytes;
 	plan->pool_bytes = space_bytes + plan->headroom_bytes;
+	plan->hold_bytes = hold_bytes(config, space_bytes);
+	plan->hold_buffers = (uint32_t)(plan->hold_bytes / plan->mean_bytes);
+	space_bytes -= plan->hold_bytes;
 	plan->lossy_bytes = headroom_scale(space_bytes, config->buffer.lossy_max_ppm, PPM);
 	if (plan->pair_count == 0)
 		plan->lossy_bytes = space_bytes > plan->overshoot_bytes

@@ -11,7 +11,7 @@
  *	guard  = sum over pairs of ceil(headroom / m of the pair) + buffers in rings and caches
  *	space  = (buffers - guard) * smallest m        what all but headroom may take
  *	pool   = space + sum of headrooms
- *	B      = pool - headroom - reserved - overshoot - lossy
+ *	B      = pool - headroom - reserved - overshoot - lossy - hold
  * As long as queued frames average m or more, bytes decide; when they don't, free buffers sink to the
  * guard before bytes do to their limits, every lossless pair is paused and lossy frames are dropped:
  * by no mix of frames is the pool over-committed, because what may still come after the pauses fits the
@@ -24,7 +24,9 @@
  *	reserved   of each such pair: the class's, default one longest frame of the port
  *	overshoot  a burst of BUFFER_BURST_PACKETS longest frames a worker: thresholds are compared
  *	           once per burst
- *	lossy      lossy_max of space; all that is left when there are no lossless pairs
+ *	hold       with peers of in-order spray, what may be held to restore order: hold_max, by default a
+ *	           quarter of space, 64 MiB at most
+ *	lossy      lossy_max of space that hold leaves; all that is left when there are no lossless pairs
  *
  * Pause levels. With used bytes u the limit of class c is alpha_c * (B - u), and
  *	T_c     = alpha_c B / (1 + sum of all pairs' alpha)     every pair congested alike
@@ -118,6 +120,7 @@ struct buffer_plan {
 	uint32_t held_buffers;
 	uint64_t headroom_buffers;
 	uint32_t guard_buffers; /* both together */
+	uint32_t hold_buffers;  /* hold bytes at the mean: more packets aren't held */
 	uint32_t lossy_buffers; /* lossy bytes at the mean: more buffers lossy frames don't get */
 
 	/* In bytes. */
@@ -126,6 +129,7 @@ struct buffer_plan {
 	uint64_t headroom_bytes;       /* all pairs', or the headroom pool's */
 	uint64_t reserved_bytes;       /* all pairs' */
 	uint64_t overshoot_bytes;      /* by bursts */
+	uint64_t hold_bytes;           /* to restore order */
 	uint64_t lossy_bytes;          /* cap of all lossy traffic */
 	uint64_t shared_bytes;         /* B */
 	uint64_t headroom_pairs_bytes; /* all pairs' headrooms, pool or not */

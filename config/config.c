@@ -86,6 +86,7 @@ static void check_rules(struct schema_document *document, struct config *config)
 	if (!schema_child(root, "ports")->refused && !schema_child(root, "vlans")->refused) {
 		config_check_routes(document, config, &connected);
 		config_check_neighbours(document, config, &connected);
+		config_check_spray(document, config, &connected);
 	}
 	free(connected.entry);
 }
@@ -112,8 +113,9 @@ static struct config *load(const char *path, struct schema_document *document,
 	if (config->path == NULL) {
 		schema_fail_mark(errors, path, (struct config_mark){0}, "out of memory");
 		rc = -ENOMEM;
+	} else {
+		check_rules(document, config);
 	}
-	check_rules(document, config);
 	if (rc != 0 || errors->count > 0) {
 		schema_sort_errors(errors);
 		config_free(config);

@@ -153,6 +153,32 @@ enum config_hash_field { CONFIG_HASH_5TUPLE, CONFIG_HASH_DEST_QP };
 
 #define CONFIG_FLOWS_MAX (1u << 24)
 
+#define CONFIG_PEERS_MAX     1024 /* other leaves */
+#define CONFIG_PEER_VIAS_MAX 32   /* next hops towards one */
+#define CONFIG_KEY_BYTES     16   /* that leaves share */
+#define CONFIG_HOLD_MAX_AUTO (64u << 20)
+
+/* Another leaf that restores the order of what we spray. */
+struct config_peer {
+	struct config_ip address;       /* its own, routed by the next hops of its prefixes */
+	struct config_prefix *prefixes; /* that it alone serves */
+	uint16_t prefix_count;          /* >= 1 */
+	struct config_mark mark;
+};
+
+/* In-order spray. */
+struct config_spray {
+	struct config_ip
+		address; /* ours, as peers name it; family 0: the first one towards hosts */
+	struct config_peer *peers;
+	uint16_t peer_count;
+	char key_file[CONFIG_PATH_BYTES]; /* beside the config; with peers only */
+	uint8_t key[CONFIG_KEY_BYTES];    /* what it holds */
+	uint32_t promote_bytes;           /* default 64 KB */
+	bool hold_auto; /* default: a quarter of the pool, CONFIG_HOLD_MAX_AUTO at most */
+	uint64_t hold_max_bytes;
+};
+
 struct config_balance {
 	enum config_balance_mode mode; /* never DEFAULT; default ECMP, which keeps order anywhere */
 	bool gap_auto;                 /* default: by ECN's thresholds; else gap_ps */
@@ -162,6 +188,7 @@ struct config_balance {
 	bool seed_auto; /* default: another one for each leaf */
 	uint64_t seed;
 	uint32_t flows; /* a worker remembers, 64..CONFIG_FLOWS_MAX; default 65536 */
+	struct config_spray spray;
 };
 
 struct config_class {
@@ -350,6 +377,10 @@ const char *config_format_ip(const struct config_ip *ip, char *buffer, size_t si
 const char *config_format_prefix(const struct config_prefix *prefix, char *buffer, size_t size);
 /** Is the address in the network of the prefix? */
 bool config_prefix_contains(const struct config_prefix *prefix, const struct config_ip *ip);
+
+/** Route that all of a network takes but for parts with longer routes: the longest; NULL: none. */
+const struct config_route *config_route_of(const struct config *config,
+					   const struct config_prefix *network);
 
 /** Print the reference page of all keys (Markdown, from the schema table). */
 void config_print_reference(FILE *out);

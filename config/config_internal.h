@@ -36,6 +36,11 @@ void config_check_vlans(struct schema_document *document, struct config *config)
 /** Routes: destination and next hops. */
 void config_check_routes(struct schema_document *document, struct config *config,
 			 const struct connected_list *list);
+/** Peers of in-order spray, their routes, our address, and the key, which is read. */
+void config_check_spray(struct schema_document *document, struct config *config,
+			const struct connected_list *list);
+/** Nothing differs that leaves have agreed on. */
+bool config_spray_equal(const struct config_spray *a, const struct config_spray *b);
 /** Static neighbours; finds their ports. */
 void config_check_neighbours(struct schema_document *document, struct config *config,
 			     const struct connected_list *list);

@@ -90,6 +90,9 @@ int config_check_reload(const struct config *old, const struct config *new,
 		config_fail(new, errors, config_mark_of(new, "balance.flows"),
 			    "balance.flows, %u, was %u: it " STAYS, new->balance.flows,
 			    old->balance.flows);
+	if (!config_spray_equal(&old->balance.spray, &new->balance.spray))
+		config_fail(new, errors, config_mark_of(new, "balance.spray"),
+			    "balance.spray is another one: it " STAYS);
 	if (old->port_count != new->port_count)
 		config_fail(new, errors, config_mark_of(new, "ports"),
 			    "%u ports, were %u: the list of ports " STAYS, new->port_count,

@@ -235,3 +235,19 @@ void config_check_neighbours(struct schema_document *document, struct config *co
 	check_duplicates(document, entries, count, "address", "neighbour");
 	free(entries);
 }
+
+const struct config_route *config_route_of(const struct config *config,
+					   const struct config_prefix *network)
+{
+	const struct config_route *best = NULL;
+
+	for (uint32_t i = 0; i < config->route_count; i++) {
+		const struct config_route *route = &config->routes[i];
+
+		if (route->to.length <= network->length &&
+		    config_prefix_contains(&route->to, &network->ip) &&
+		    (best == NULL || route->to.length > best->to.length))
+			best = route;
+	}
+	return best;
+}

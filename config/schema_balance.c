@@ -11,8 +11,8 @@ const struct schema_word config_balance_words[] = {
 	{"adaptive", CONFIG_BALANCE_ADAPTIVE,
 	 "a flow moves when nothing of it is on its way; not in this version."},
 	{"spray", CONFIG_BALANCE_SPRAY,
-	 "packet by packet in turn; the leaf of the destination restores the order; not in this "
-	 "version."},
+	 "packet by packet in turn, towards `spray.peers`, which restore the order; elsewhere as "
+	 "`ecmp`."},
 	{"spray-unordered", CONFIG_BALANCE_SPRAY_UNORDERED,
 	 "packet by packet in turn: hosts get them out of order."},
 	{"static", CONFIG_BALANCE_STATIC, "by the destination's address alone."},
@@ -23,10 +23,10 @@ const struct schema_word config_balance_words[] = {
 void config_check_balance_mode(struct schema_document *document, struct schema_node *node,
 			       enum config_balance_mode mode)
 {
-	if (mode == CONFIG_BALANCE_ADAPTIVE || mode == CONFIG_BALANCE_SPRAY)
+	if (mode == CONFIG_BALANCE_ADAPTIVE)
 		schema_fail(
 			document, node,
-			"%s %s can't be had in this version: ecmp, flowlet, spray-unordered and "
+			"%s %s can't be had in this version: ecmp, flowlet, spray, spray-unordered and "
 			"static can",
 			node->key != NULL ? node->key : "mode", node->text);
 }
@@ -56,6 +56,53 @@ static void check_balance(struct schema_document *document, struct schema_node *
 			    "hash names 5tuple twice");
 }
 
+static const struct schema_row peer_rows[] = {
+	{"address", SCHEMA_IP, SCHEMA_FIELD(struct config_peer, address), .flags = SCHEMA_REQUIRED,
+	 .help = "Its own address, which must be routed by the same next hops as its prefixes."},
+	{"prefixes", SCHEMA_PREFIX, SCHEMA_LIST(struct config_peer, prefixes, prefix_count),
+	 .length_max = 1024, .flags = SCHEMA_REQUIRED | SCHEMA_NONEMPTY,
+	 .help = "Networks of hosts that no other leaf serves."},
+	{0},
+};
+
+static const struct schema_table peer_table = {
+	"a peer",
+	peer_rows,
+	SCHEMA_MARK(struct config_peer, mark),
+	.struct_size = sizeof(struct config_peer),
+	.help = "Leaves that restore the order of what we spray, and we of what they do.",
+};
+
+static const struct schema_row spray_rows[] = {
+	{"address", SCHEMA_IP, SCHEMA_FIELD(struct config_spray, address),
+	 .fallback_help = "the first one of an interface through which no route goes",
+	 .help = "Ours, as the peers name it."},
+	{"peers", SCHEMA_MAP, SCHEMA_LIST(struct config_spray, peers, peer_count),
+	 .table = &peer_table, .length_max = CONFIG_PEERS_MAX, .fallback_help = "none",
+	 .help = "The other leaves."},
+	{"key_file", SCHEMA_STRING, SCHEMA_FIELD(struct config_spray, key_file), .min = 1,
+	 .max = CONFIG_PATH_BYTES - 1, .fallback_help = "none; *required* with `peers`",
+	 .help = "32 hexadecimal digits that all leaves share, readable by the owner alone; a relative "
+		 "path begins at the config's folder. `openssl rand -hex 16` draws one."},
+	{"promote", SCHEMA_SIZE, SCHEMA_FIELD(struct config_spray, promote_bytes), .min = 1000,
+	 .max = 1000000000, .fallback = "64KB",
+	 .help = "Of a flow that go by its hash, before it is sprayed."},
+	{"hold_max", SCHEMA_ENUM, SCHEMA_FIELD(struct config_spray, hold_auto), .words = auto_words,
+	 .fallback = "auto",
+	 .help = "Bytes that may be held to restore the order. `auto`: a quarter of the buffers, 64MiB at "
+		 "most; with peers only."},
+	{"hold_max", SCHEMA_SIZE, SCHEMA_FIELD(struct config_spray, hold_max_bytes), .min = 65536,
+	 .max = UINT64_C(1) << 40},
+	{0},
+};
+
+static const struct schema_table spray_table = {
+	"spray",
+	spray_rows,
+	.struct_size = sizeof(struct config_spray),
+	.help = "In-order spray. All leaves name each other, and share a key.",
+};
+
 static const struct schema_row balance_rows[] = {
 	{"mode", SCHEMA_ENUM, SCHEMA_FIELD(struct config_balance, mode),
 	 .words = config_balance_words, .fallback = "ecmp", .flags = SCHEMA_RELOADABLE,
@@ -79,8 +126,10 @@ static const struct schema_row balance_rows[] = {
 	 .flags = SCHEMA_RELOADABLE},
 	{"flows", SCHEMA_UINT, SCHEMA_FIELD(struct config_balance, flows), .min = 64,
 	 .max = CONFIG_FLOWS_MAX, .fallback = "65536",
-	 .help = "Flows that each worker keeps in mind for `flowlet`, 16 bytes each, rounded up to a "
+	 .help = "Flows that each worker keeps in mind for `flowlet`, 16 bytes each, and for `spray`, 64, rounded up to a "
 		 "power of two. A flow that finds no room goes by its hash."},
+	{"spray", SCHEMA_MAP, SCHEMA_FIELD(struct config_balance, spray), .table = &spray_table,
+	 .help = "In-order spray."},
 	{0},
 };
 

@@ -268,5 +268,6 @@ void snapshot_free(const struct snapshot *snapshot)
 	free(snapshot->group);
 	free(snapshot->adjacency);
 	free(snapshot->neighbour);
+	free(snapshot->spray.peer);
 	free((void *)(uintptr_t)snapshot);
 }

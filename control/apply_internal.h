@@ -67,6 +67,21 @@ bool apply_balance_is_plain(const struct snapshot *snapshot, const struct config
 /** What all modes need to know; after the buffer. */
 void apply_balance(struct snapshot *snapshot, const struct config *config);
 
+/** Groups of the peers of in-order spray: of each its address's, then its prefixes'. */
+uint32_t apply_spray_groups(const struct config *config);
+
+/** The peers' prefixes. @param group the first of theirs. @return 0, or -ENOSPC */
+int apply_spray_fib(struct fib *fib, const struct config *config, uint32_t group);
+
+/** What all peers have in common; after ports and classes, before groups. @return 0, or -ENOMEM */
+int apply_spray(struct snapshot *snapshot, const struct config *config,
+		const struct apply_state *state);
+
+/** A peer, by the group of its address, which goes by `route`. */
+void apply_spray_peer(struct snapshot *snapshot, const struct config *config, uint16_t index,
+		      const struct config_route *route, const struct group *group,
+		      const struct networks *networks);
+
 /** Fill an empty FIB. @return 0, or -ENOSPC */
 int apply_fib(struct fib *fib, const struct config *config);
 

@@ -3,8 +3,8 @@
  * Adjacencies, neighbours, groups and the FIB.
  *
  * Groups are numbered by the config alone, so that a neighbour that comes or goes changes the
- * snapshot and not the FIB: 0 no route, then LOCAL and ATTACHED of each interface, DROP, and one
- * for each route.
+ * snapshot and not the FIB: 0 no route, then LOCAL and ATTACHED of each interface, DROP, one for each
+ * route, and of each peer of in-order spray one for its address and one for each of its prefixes.
  */
 #include <assert.h>
 #include <errno.h>
@@ -108,6 +108,7 @@ static int fill_neighbours(struct snapshot *snapshot, const struct config *confi
 		slots *= 2;
 	for (uint32_t i = 0; i < config->route_count; i++)
 		members += config->routes[i].via_count;
+	members += (size_t)apply_spray_groups(config) * CONFIG_PEER_VIAS_MAX;
 	snapshot->neighbour = apply_allocate(slots, sizeof(*snapshot->neighbour));
 	snapshot->adjacency =
 		apply_allocate(neighbours + members + 2, sizeof(*snapshot->adjacency));
@@ -187,10 +188,21 @@ static uint32_t weigh_members(const struct snapshot *snapshot, struct adjacency 
 	return weighed;
 }
 
+/* Some class sprays on this route. */
+static bool route_sprays(const struct snapshot *snapshot, const struct config_route *route)
+{
+	if (route->balance != CONFIG_BALANCE_DEFAULT)
+		return route->balance == CONFIG_BALANCE_SPRAY;
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+		if (snapshot->class[p].balance == BALANCE_SPRAY)
+			return true;
+	return false;
+}
+
 /* Every next hop keeps its place in the group, so that a flow's hash means the same member (balance/hash.h). */
 static void fill_route_group(struct snapshot *snapshot, const struct config *config,
-			     const struct config_route *route, const struct networks *networks,
-			     struct group *group)
+			     const struct config_route *route, uint16_t peer,
+			     const struct networks *networks, struct group *group)
 {
 	struct adjacency *member = &snapshot->adjacency[snapshot->adjacency_count];
 	bool resolved[CONFIG_VIAS_MAX];
@@ -202,7 +214,9 @@ static void fill_route_group(struct snapshot *snapshot, const struct config *con
 				? apply_balance_mode(config, route->balance)
 				: (uint8_t)BALANCE_BY_CLASS,
 		.interface = networks_find(networks, &route->via[0]),
+		.peer = peer,
 		.first = snapshot->adjacency_count,
+		.members = snapshot->adjacency_count,
 	};
 	for (uint32_t i = 0; i < route->via_count; i++) {
 		const struct adjacency *found;
@@ -220,7 +234,10 @@ static void fill_route_group(struct snapshot *snapshot, const struct config *con
 		group->first = ADJACENCY_NOWHERE;
 		return;
 	}
-	if (weighed == 1) {
+	/* Of sprayed flows every packet is looked at, whatever is left of their uplinks. */
+	if (peer != PEER_NONE && route_sprays(snapshot, route)) {
+		group->balanced = route->via_count;
+	} else if (weighed == 1) {
 		/* Nothing to choose. */
 		while (snapshot->adjacency[group->first].weight == 0)
 			group->first++;
@@ -234,9 +251,43 @@ static void fill_route_group(struct snapshot *snapshot, const struct config *con
 		if (member[i].weight != BALANCE_WEIGHT_MAX)
 			group->balanced = group->count;
 	if (group->balanced != 0) {
-		group->members = group->first;
 		group->count = 0;
 		group->first = ADJACENCY_NOWHERE;
+	}
+}
+
+/* Peer that alone serves a whole network, or PEER_NONE. */
+static uint16_t peer_of(const struct config *config, const struct config_prefix *network)
+{
+	const struct config_spray *spray = &config->balance.spray;
+
+	for (uint16_t i = 0; i < spray->peer_count; i++)
+		for (uint32_t k = 0; k < spray->peers[i].prefix_count; k++)
+			if (spray->peers[i].prefixes[k].length <= network->length &&
+			    config_prefix_contains(&spray->peers[i].prefixes[k], &network->ip))
+				return i;
+	return PEER_NONE;
+}
+
+/* A group for each peer's address, and one for each of its prefixes. */
+static void fill_peer_groups(struct snapshot *snapshot, const struct config *config,
+			     const struct networks *networks, struct group *group)
+{
+	const struct config_spray *spray = &config->balance.spray;
+
+	for (uint16_t i = 0; i < spray->peer_count; i++) {
+		const struct config_peer *peer = &spray->peers[i];
+		struct config_prefix host = {.ip = peer->address,
+					     .length = (uint8_t)(8 * ip_size(&peer->address))};
+
+		const struct config_route *way = config_route_of(config, &host);
+
+		fill_route_group(snapshot, config, way, PEER_NONE, networks, group);
+		apply_spray_peer(snapshot, config, i, way, group++, networks);
+		for (uint32_t k = 0; k < peer->prefix_count; k++)
+			fill_route_group(snapshot, config,
+					 config_route_of(config, &peer->prefixes[k]), i, networks,
+					 group++);
 	}
 }
 
@@ -245,7 +296,8 @@ static int fill_groups(struct snapshot *snapshot, const struct config *config,
 {
 	uint16_t interfaces = snapshot->interface_count;
 
-	snapshot->group_count = group_route(interfaces, config->route_count);
+	snapshot->group_count =
+		group_route(interfaces, config->route_count) + apply_spray_groups(config);
 	snapshot->group = apply_allocate(snapshot->group_count, sizeof(*snapshot->group));
 	if (snapshot->group == NULL || snapshot->adjacency == NULL)
 		return -ENOMEM;
@@ -258,8 +310,11 @@ static int fill_groups(struct snapshot *snapshot, const struct config *config,
 	}
 	snapshot->group[group_drop(interfaces)].kind = GROUP_DROP;
 	for (uint32_t i = 0; i < config->route_count; i++)
-		fill_route_group(snapshot, config, &config->routes[i], networks,
+		fill_route_group(snapshot, config, &config->routes[i],
+				 peer_of(config, &config->routes[i].to), networks,
 				 &snapshot->group[group_route(interfaces, i)]);
+	fill_peer_groups(snapshot, config, networks,
+			 &snapshot->group[group_route(interfaces, config->route_count)]);
 	return 0;
 }
 
@@ -269,6 +324,8 @@ int apply_routing(struct snapshot *snapshot, const struct config *config,
 	struct networks networks;
 	int rc = networks_create(&networks, config);
 
+	if (rc == 0)
+		rc = apply_spray(snapshot, config, state);
 	if (rc == 0)
 		rc = fill_neighbours(snapshot, config, state, &networks);
 	if (rc == 0)
@@ -323,6 +380,8 @@ static int fill_fib(struct fib *fib, const struct config *config, const struct n
 		rc = fib_add(fib, to->ip.family, to->ip.bytes, to->length,
 			     group_route(interfaces, i));
 	}
+	if (rc == 0)
+		rc = apply_spray_fib(fib, config, group_route(interfaces, config->route_count));
 	for (uint32_t i = 0; i < networks->count && rc == 0; i++) {
 		const struct network *n = &networks->entry[i];
 
@@ -368,6 +427,9 @@ uint32_t apply_routes_max(const struct config *config)
 
 	for (uint32_t i = 0; i < config->route_count; i++)
 		count[config->routes[i].to.ip.family == 6]++;
+	for (uint32_t i = 0; i < config->balance.spray.peer_count; i++)
+		for (uint32_t k = 0; k < config->balance.spray.peers[i].prefix_count; k++)
+			count[config->balance.spray.peers[i].prefixes[k].ip.family == 6]++;
 	for (uint16_t i = 0; i < config->port_count; i++)
 		count_routes(count, config->ports[i].address, config->ports[i].address_count);
 	for (uint16_t i = 0; i < config->vlan_count; i++)

@@ -124,9 +124,14 @@ static void print_pool(const struct report *report)
 	(void)snprintf(why, sizeof(why), "a burst of %u of the longest frames a worker",
 		       BUFFER_BURST_PACKETS);
 	print_line(report, "overshoot", plan->overshoot_bytes, rate_bps, why);
+	if (plan->hold_bytes != 0) {
+		(void)snprintf(why, sizeof(why), "to restore the order of sprayed flows; %u frames",
+			       plan->hold_buffers);
+		print_line(report, "hold", plan->hold_bytes, rate_bps, why);
+	}
 	if (plan->pair_count > 0)
 		(void)snprintf(why, sizeof(why),
-			       "lossy_max %.4g%% of what headroom leaves; %u frames of the mean",
+			       "lossy_max %.4g%% of what these leave; %u frames of the mean",
 			       config->buffer.lossy_max_ppm / 1e4, plan->lossy_buffers);
 	else
 		(void)snprintf(why, sizeof(why), "all: there are no lossless classes");

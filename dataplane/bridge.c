@@ -65,6 +65,14 @@ void bridge_flood(struct worker *worker, struct burst *burst, uint32_t i, uint16
 	const struct vlan_table *table = &snapshot->vlan[snapshot->vlan_index[vlan]];
 	uint16_t port, last = PORT_NONE;
 
+	if (unlikely((burst->parsed[i].flags & PARSED_SEQUENCED) != 0)) {
+		if (!spray_strip(worker, &burst->parsed[i],
+				 packet_data(burst->packet[i]) + burst->parsed[i].l3_offset)) {
+			burst_drop(worker, burst, i, DROP_SEQUENCE);
+			return;
+		}
+		burst->parsed[i].flags &= (uint8_t)~PARSED_SEQUENCED;
+	}
 	if ((snapshot->lossless_mask >> burst->priority[i] & 1) != 0)
 		burst->priority[i] = snapshot->priority_default;
 	if (!policer_pass(&worker->flood_policer, burst->now_ps)) {

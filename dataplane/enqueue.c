@@ -113,8 +113,11 @@ void enqueue_given(struct worker *worker, struct rte_mbuf *packet, uint16_t egre
 {
 	const struct packet_meta *meta = packet_meta(packet);
 	struct egress_queue *queue = &worker->queue_row[meta->priority][egress];
-	uint32_t depth = queue_depth_bytes(queue) + meta->cost_bytes;
+	uint32_t depth;
 
+	if (unlikely((meta->flags & PACKET_SEQUENCED) != 0) && spray_given(worker, packet, egress))
+		return;
+	depth = queue_depth_bytes(queue) + meta->cost_bytes;
 	if (unlikely(depth > queue->bytes_max || depth > worker->queue_limit[meta->priority])) {
 		enum drop_reason reason = queue_refuses(worker, packet, egress, depth);
 

@@ -14,6 +14,7 @@
 #ifndef DATAPLANE_ENQUEUE_H
 #define DATAPLANE_ENQUEUE_H
 
+#include "dataplane/balance/spray.h"
 #include "dataplane/internal.h"
 
 /**
@@ -76,6 +77,10 @@ static inline void enqueue_parsed(struct worker *worker, struct burst *burst, ui
 {
 	const struct parsed *parsed = &burst->parsed[i];
 
+	if (unlikely((parsed->flags & PARSED_SEQUENCED) != 0)) {
+		spray_deliver(worker, burst, i, egress);
+		return;
+	}
 	enqueue(worker, burst->packet[i], egress,
 		(struct packet_meta){
 			.flags = parsed->kind,

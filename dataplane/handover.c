@@ -6,11 +6,14 @@
 #include <rte_errno.h>
 #include <rte_ring.h>
 
+#include "dataplane/balance/spray.h"
 #include "dataplane/enqueue.h"
 #include "dataplane/internal.h"
 
 /* In the place of an egress port: the frame is for the owner of the port that it came through. */
 #define EGRESS_CONTROL PORT_NONE
+/* Likewise: it is a message of another leaf. */
+#define EGRESS_MESSAGE (PORT_NONE - 1)
 
 /* Packets taken from one worker in one poll, about. */
 #define TAKE_PACKETS_MAX 512
@@ -162,6 +165,12 @@ void handover_control(struct worker *worker, struct rte_mbuf *packet)
 	give(worker, packet, worker->leaf->owner[packet->port]);
 }
 
+void handover_message(struct worker *worker, struct rte_mbuf *packet, uint16_t to)
+{
+	packet->vlan_tci = EGRESS_MESSAGE;
+	give(worker, packet, to);
+}
+
 static void touch(const struct worker *worker, struct handover *handover, uint16_t port)
 {
 	if (port_bits_empty(&handover->touched))
@@ -221,6 +230,8 @@ static void take_packet(struct worker *worker, struct rte_mbuf *packet, uint64_t
 	counter_add(&worker->taken, 1);
 	if (packet->vlan_tci == EGRESS_CONTROL)
 		pfc_take(worker, packet, now_ps);
+	else if (packet->vlan_tci == EGRESS_MESSAGE)
+		spray_message_given(worker, packet);
 	else
 		enqueue_given(worker, packet, packet->vlan_tci);
 }
@@ -296,7 +307,7 @@ bool handover_waits(const struct worker *worker)
 static void drop(struct worker *worker, struct rte_mbuf *packet)
 {
 	counter_add(&worker->taken, 1);
-	if (packet->vlan_tci != EGRESS_CONTROL)
+	if (packet->vlan_tci != EGRESS_CONTROL && packet->vlan_tci != EGRESS_MESSAGE)
 		egress_discharge(worker, packet);
 	packet_drop(worker, packet, DROP_STOPPED);
 }

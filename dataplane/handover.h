@@ -66,6 +66,9 @@ void handover_packet(struct worker *worker, struct rte_mbuf *packet, uint16_t eg
 /** A MAC control frame that came through a queue which isn't the port's owner's. */
 void handover_control(struct worker *worker, struct rte_mbuf *packet);
 
+/** A message of another leaf, for a worker that acts on it (balance/spray.h). */
+void handover_message(struct worker *worker, struct rte_mbuf *packet, uint16_t to);
+
 /** A burst is over and charged: hand on what it left. */
 void handover_flush(struct worker *worker);
 

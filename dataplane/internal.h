@@ -151,6 +151,12 @@ static inline struct buffer_state *leaf_state(const struct leaf *leaf, uint16_t 
 	return &leaf->state[priority * leaf->ports + port];
 }
 
+/* In-order spray, once a snapshot has asked for it. */
+static inline struct spray *worker_spray(const struct worker *worker)
+{
+	return atomic_load_explicit(&worker->balance.spray, memory_order_acquire);
+}
+
 /* Have a port run in this poll. */
 static inline void port_wake(struct worker *worker, uint16_t port)
 {

@@ -287,8 +287,9 @@ void leaf_conservation(const struct leaf *leaf, struct leaf_conservation *sum)
 	}
 	/* On their way from one worker to another. */
 	for (uint16_t i = 0; i < leaf->worker_count; i++)
-		sum->queued +=
-			counter_get(&leaf->worker[i]->given) - counter_get(&leaf->worker[i]->taken);
+		sum->queued += counter_get(&leaf->worker[i]->given) -
+			       counter_get(&leaf->worker[i]->taken) +
+			       balance_held_packets(leaf->worker[i]);
 }
 
 bool leaf_conserved(const struct leaf *leaf)

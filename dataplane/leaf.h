@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "dataplane/balance/balance.h"
+#include "dataplane/balance/spray.h"
 #include "dataplane/counters.h"
 #include "dataplane/fdb.h"
 #include "dataplane/pfc.h"
@@ -197,6 +198,21 @@ struct balance_totals {
 #undef BALANCE_TOTAL_
 };
 void leaf_balance_totals(const struct leaf *leaf, struct balance_totals *totals);
+
+/* In-order spray, of the whole leaf. Peaks are sums of the workers'. */
+struct spray_totals {
+#define SPRAY_TOTAL_(field, unit, help) uint64_t field;
+	SPRAY_COUNTERS(SPRAY_TOTAL_)
+#undef SPRAY_TOTAL_
+	uint64_t held_bytes, held_packets, held_bytes_max, held_packets_max; /* to restore order */
+	uint64_t agreed;           /* flows whose order is restored */
+	uint64_t late, duplicates; /* packets */
+	uint64_t holes;            /* times that a flow began to wait */
+	uint64_t given_up[RESEQUENCER_REASON_COUNT], lost[RESEQUENCER_REASON_COUNT];
+};
+
+/** All zero without in-order spray. */
+void leaf_spray_totals(const struct leaf *leaf, struct spray_totals *totals);
 
 /** @param now_ps the workers' time */
 void leaf_pfc_totals(const struct leaf *leaf, uint16_t port, uint8_t priority, uint64_t now_ps,

@@ -60,6 +60,34 @@ void leaf_balance_totals(const struct leaf *leaf, struct balance_totals *totals)
 	}
 }
 
+void leaf_spray_totals(const struct leaf *leaf, struct spray_totals *totals)
+{
+	memset(totals, 0, sizeof(*totals));
+	for (uint16_t i = 0; i < leaf->worker_count; i++) {
+		const struct spray *spray = worker_spray(leaf->worker[i]);
+		const struct resequencer_counters *ordered;
+
+		if (spray == NULL)
+			continue;
+		ordered = &spray->resequencer->counters;
+#define ADD_(field, unit, help) totals->field += counter_get(&spray->counters.field);
+		SPRAY_COUNTERS(ADD_)
+#undef ADD_
+		totals->held_bytes += counter_get(&ordered->held_bytes);
+		totals->held_packets += counter_get(&ordered->held_packets);
+		totals->held_bytes_max += counter_get(&ordered->held_bytes_max);
+		totals->held_packets_max += counter_get(&ordered->held_packets_max);
+		totals->agreed += counter_get(&ordered->flows);
+		totals->late += counter_get(&ordered->late);
+		totals->duplicates += counter_get(&ordered->duplicates);
+		totals->holes += counter_get(&ordered->holes);
+		for (uint32_t r = 0; r < RESEQUENCER_REASON_COUNT; r++) {
+			totals->given_up[r] += counter_get(&ordered->given_up[r]);
+			totals->lost[r] += counter_get(&ordered->lost[r]);
+		}
+	}
+}
+
 static uint64_t acquire(const _Atomic uint64_t *field)
 {
 	return atomic_load_explicit(field, memory_order_acquire);

@@ -44,10 +44,11 @@ enum packet_kind {
 #define KIND_IP_MASK 3
 
 /* parsed.flags */
-#define PARSED_TAGGED   0x01u /* has an 802.1Q tag (maybe of VLAN 0) */
-#define PARSED_FRAGMENT 0x02u /* of an IP datagram, the first one included */
-#define PARSED_PORTS    0x04u /* ports is valid */
-#define PARSED_ROCE     0x08u /* opcode, destination_qp, psn are valid */
+#define PARSED_TAGGED    0x01u /* has an 802.1Q tag (maybe of VLAN 0) */
+#define PARSED_FRAGMENT  0x02u /* of an IP datagram, the first one included */
+#define PARSED_PORTS     0x04u /* ports is valid */
+#define PARSED_ROCE      0x08u /* opcode, destination_qp, psn are valid */
+#define PARSED_SEQUENCED 0x10u /* may carry a number of in-order spray; never set by parse */
 
 /*
  * Of one packet; half a cache line, on the stack of the burst. Written as four words of eight bytes:

@@ -122,6 +122,9 @@ static __rte_noinline void send_any(struct worker *worker, struct burst *burst, 
 	struct parsed *parsed = &burst->parsed[i];
 	uint8_t *ip = packet_data(packet) + parsed->l3_offset;
 
+	if (unlikely(burst->snapshot->port[burst->port].fabric) && spray_suspects(parsed, ip) &&
+	    worker_spray(worker) != NULL)
+		parsed->flags |= PARSED_SEQUENCED;
 	if (parsed->ttl <= 1) {
 		burst_drop(worker, burst, i, DROP_TTL);
 		return;
@@ -156,7 +159,10 @@ route_special(struct worker *worker, struct burst *burst, uint32_t i, const stru
 
 	switch (group->kind) {
 	case GROUP_LOCAL:
-		burst_punt(worker, burst, i, PUNT_LOCAL, group->interface);
+		if (unlikely(spray_is_message(parsed)) && worker_spray(worker) != NULL)
+			spray_message_arrived(worker, burst, i);
+		else
+			burst_punt(worker, burst, i, PUNT_LOCAL, group->interface);
 		return NULL;
 	case GROUP_ATTACHED:
 		if (parsed->kind == KIND_IPV4)

@@ -17,12 +17,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dataplane/balance/siphash.h"
 #include "dataplane/fib.h"
 #include "dataplane/port_bits.h"
 #include "dataplane/units.h"
 
 #define PORT_NONE      UINT16_MAX
 #define INTERFACE_NONE UINT16_MAX
+#define PEER_NONE      UINT16_MAX
 #define VLAN_COUNT     4096
 #define VRF_COUNT      1
 
@@ -46,6 +48,7 @@ struct port_table {
 	uint16_t interface;       /* routed: its interface; else INTERFACE_NONE */
 	uint8_t pfc;              /* PORT_PFC_* */
 	bool link_up;             /* administrative and carrier, as control knows it */
+	bool fabric;              /* what comes through it may carry sequences of in-order spray */
 	uint32_t frame_bytes_max; /* MTU + FRAME_HEADER_BYTES, both directions */
 	uint64_t rate_bps;        /* of its wire clock */
 	int32_t overhead_change; /* bytes of a frame on the wire, beyond WIRE_OVERHEAD_BYTES; the lab */
@@ -127,8 +130,10 @@ struct group {
 	uint16_t count;    /* VIA: members, all alike, in every class by hash of 5-tuple and queue
 			    * pair; else 0 */
 	uint16_t balanced; /* VIA of count 0: members that balance_choose() chooses from */
-	uint32_t first;    /* of `count` adjacencies; count 0: one whose plain_bytes_max is 0 */
-	uint32_t members;  /* first of `balanced` adjacencies */
+	uint16_t
+		peer; /* `balanced`: leaf that the packets go to (snapshot.spray); PEER_NONE: not known */
+	uint32_t first;   /* of `count` adjacencies; count 0: one whose plain_bytes_max is 0 */
+	uint32_t members; /* first of `balanced` adjacencies */
 };
 
 /* One slot of the neighbour hash: linear probing, power of two, at most half full. */
@@ -199,6 +204,29 @@ struct balance_table {
 	bool by_5tuple;  /* the queue pair has no say */
 };
 
+/* Another leaf (balance/spray.h). */
+struct spray_peer {
+	uint8_t address[16]; /* IPv4 in the first four bytes, the rest zero */
+	uint32_t members; /* first of its adjacencies; their order numbers our uplinks towards it */
+	uint16_t count;   /* 1..SPRAY_UPLINKS_MAX */
+};
+
+/* What in-order spray needs to know. But for members and their weights it never changes. */
+struct spray_table {
+	struct spray_peer *peer;
+	uint16_t peer_count; /* 0: no in-order spray, and nothing else counts */
+	uint8_t family;      /* of all addresses: 4 or 6 */
+	uint8_t address[16]; /* ours */
+	struct siphash_key key;
+	uint64_t epoch;         /* not 0; larger with each start of the leaf */
+	uint64_t hold_bytes;    /* that may be held */
+	uint32_t hold_packets;  /* likewise */
+	uint32_t promote_bytes; /* of a flow, before it is sprayed */
+	uint32_t frame_bytes;   /* largest frame of any port */
+	uint64_t slowest_bps;   /* port of the fabric */
+	uint8_t dscp;           /* of messages between leaves: the most urgent class that has one */
+};
+
 struct snapshot {
 	uint64_t generation; /* counts publications */
 
@@ -232,6 +260,7 @@ struct snapshot {
 	uint64_t hash_seed;      /* ECMP; differs between tiers, so that they don't polarise */
 
 	struct balance_table balance;
+	struct spray_table spray;
 
 	struct buffer_table buffer;
 	struct watchdog_table watchdog;

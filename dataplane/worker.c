@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dataplane/worker.h"
 
+#include "dataplane/balance/spray.h"
 #include "dataplane/internal.h"
 #include "dataplane/storm.h"
 
@@ -62,6 +63,8 @@ static __rte_noinline void adopt(struct worker *worker, const struct snapshot *s
 	if (snapshot == NULL)
 		return;
 	buffer_configure(worker, now_ps);
+	if (worker_spray(worker) != NULL)
+		spray_configure(worker, now_ps);
 	for (uint16_t port = 0; port < leaf->ports; port++) {
 		const struct port_io *io = leaf->io[port];
 
@@ -188,7 +191,7 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 	const struct snapshot *snapshot =
 		atomic_load_explicit(&leaf->snapshot, memory_order_acquire);
 	bool more = false;
-	uint64_t due_ps;
+	uint64_t due_ps, spray_ps = now_ps + TIME_IDLE_PS;
 	uint16_t port;
 
 	worker->now_ps = now_ps;
@@ -210,6 +213,8 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 		more |= handover_take(worker, now_ps);
 	PORT_BITS_FOREACH(&worker->rx_ready, port)
 	more |= receive(worker, port, now_ps);
+	if (unlikely(worker_spray(worker) != NULL))
+		spray_ps = spray_run(worker, now_ps);
 	/* Before anything is sent: a pause goes first. */
 	if (buffer_changed(worker))
 		buffer_evaluate(worker, now_ps);
@@ -228,7 +233,7 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 		buffer_evaluate(worker, now_ps); /* what was dropped waits no more */
 		more |= !port_bits_empty(&worker->tx_ready);
 	}
-	due_ps = time_min(worker->sweep_ps, worker->storm_ps);
+	due_ps = time_min(time_min(worker->sweep_ps, worker->storm_ps), spray_ps);
 	rte_rcu_qsbr_quiescent(leaf->qsbr, worker->id);
 	if (more)
 		return now_ps;
@@ -303,6 +308,7 @@ bool worker_release_peers(struct worker *worker, uint64_t now_ps)
 void worker_flush(struct worker *worker)
 {
 	handover_drop(worker);
+	spray_flush(worker);
 	for (uint16_t port = 0; port < worker->leaf->ports; port++)
 		if (worker->leaf->owner[port] == worker->id)
 			egress_flush(worker, port, DROP_STOPPED);

@@ -3,6 +3,7 @@
 
 #include "dataplane/balance/flowlet.h"
 #include "dataplane/balance/hash.h"
+#include "dataplane/balance/spray.h"
 #include "dataplane/balance/spray_unordered.h"
 #include "dataplane/internal.h"
 
@@ -18,8 +19,19 @@ static uint32_t spray_member(struct worker *worker, const struct group *group,
 	return spray_unordered_next(turns, hash, member, group->balanced);
 }
 
+static uint32_t spray_ordered(struct worker *worker, const struct group *group,
+			      const struct parsed *parsed, uint8_t *ip, uint32_t hash)
+{
+	struct spray *spray = worker_spray(worker);
+
+	if (unlikely(spray == NULL || group->peer == PEER_NONE))
+		return balance_weighted(hash, &worker->snapshot->adjacency[group->members],
+					group->balanced);
+	return spray_choose(worker, spray, group, parsed, ip, hash);
+}
+
 uint32_t balance_choose(struct worker *worker, const struct group *group,
-			const struct parsed *parsed, const uint8_t *ip, uint8_t priority)
+			const struct parsed *parsed, uint8_t *ip, uint8_t priority)
 {
 	const struct snapshot *snapshot = worker->snapshot;
 	const struct adjacency *member = &snapshot->adjacency[group->members];
@@ -32,6 +44,8 @@ uint32_t balance_choose(struct worker *worker, const struct group *group,
 	switch (mode) {
 	case BALANCE_FLOWLET:
 		return flowlet_choose(worker, group, hash, priority);
+	case BALANCE_SPRAY:
+		return spray_ordered(worker, group, parsed, ip, hash);
 	case BALANCE_SPRAY_UNORDERED:
 		return spray_member(worker, group, member, hash);
 	default:

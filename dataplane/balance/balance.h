@@ -22,6 +22,7 @@ struct group;
 struct leaf;
 struct parsed;
 struct snapshot;
+struct spray;
 struct spray_turns;
 struct worker;
 
@@ -40,6 +41,7 @@ struct worker;
 struct balance_state {
 	_Atomic(struct flowlet_table *) flowlets;
 	_Atomic(struct spray_turns *) turns;
+	_Atomic(struct spray *) spray;
 	struct quality *quality; /* [priority][ports]; there before flowlets */
 	struct {
 #define BALANCE_FIELD_(field, unit, help) _Atomic uint64_t field;
@@ -52,17 +54,20 @@ struct balance_state {
  * Choose a next hop.
  * @param group  balanced
  * @param parsed of the packet, plain or not
- * @param ip     its IP header
+ * @param ip     its IP header; in-order spray may write the UDP checksum
  * @return member 0..group->balanced-1; one without a weight only when none has one
  */
 uint32_t balance_choose(struct worker *worker, const struct group *group,
-			const struct parsed *parsed, const uint8_t *ip, uint8_t priority);
+			const struct parsed *parsed, uint8_t *ip, uint8_t priority);
 
 /**
  * Control: make what a snapshot's modes need and isn't there, before it is published.
  * @return 0, or -ENOMEM: what is missing goes by hash
  */
 int balance_prepare(struct leaf *leaf, const struct snapshot *snapshot);
+
+/** Packets that in-order spray holds. Any thread. */
+uint64_t balance_held_packets(const struct worker *worker);
 
 /** Control: the worker has stopped. */
 void balance_free(struct worker *worker);

@@ -6,6 +6,7 @@
 
 #include "dataplane/balance/balance.h"
 #include "dataplane/balance/flowlet.h"
+#include "dataplane/balance/spray.h"
 #include "dataplane/balance/spray_unordered.h"
 #include "dataplane/internal.h"
 
@@ -60,6 +61,18 @@ static int prepare_turns(struct balance_state *balance)
 	return turns == NULL ? -ENOMEM : 0;
 }
 
+static int prepare_spray(struct balance_state *balance, const struct leaf *leaf,
+			 const struct snapshot *snapshot)
+{
+	struct spray *spray;
+
+	if (atomic_load_explicit(&balance->spray, memory_order_relaxed) != NULL)
+		return 0;
+	spray = spray_create(leaf, snapshot);
+	atomic_store_explicit(&balance->spray, spray, memory_order_release);
+	return spray == NULL ? -ENOMEM : 0;
+}
+
 int balance_prepare(struct leaf *leaf, const struct snapshot *snapshot)
 {
 	bool flowlets = uses_mode(snapshot, BALANCE_FLOWLET);
@@ -73,6 +86,8 @@ int balance_prepare(struct leaf *leaf, const struct snapshot *snapshot)
 			rc = -ENOMEM;
 		if (turns && prepare_turns(balance) != 0)
 			rc = -ENOMEM;
+		if (snapshot->spray.peer_count != 0 && prepare_spray(balance, leaf, snapshot) != 0)
+			rc = -ENOMEM;
 	}
 	return rc;
 }
@@ -82,4 +97,12 @@ void balance_free(struct worker *worker)
 	free(atomic_load_explicit(&worker->balance.flowlets, memory_order_relaxed));
 	free(atomic_load_explicit(&worker->balance.turns, memory_order_relaxed));
 	free(worker->balance.quality);
+	spray_free(worker_spray(worker));
+}
+
+uint64_t balance_held_packets(const struct worker *worker)
+{
+	const struct spray *spray = worker_spray(worker);
+
+	return spray == NULL ? 0 : counter_get(&spray->resequencer->counters.held_packets);
 }

@@ -171,6 +171,7 @@ static void walk_message(struct walk *w, struct spray_message *m)
 		walk_u8(w, &m->answer.worker);
 		walk_u8(w, &m->answer.answer);
 		walk_check(w, m->answer.answer < SPRAY_ANSWER_COUNT);
+		walk_flow(w, &m->answer.flow);
 		break;
 	case SPRAY_FENCE_WANTED:
 	case SPRAY_FENCE:

@@ -16,7 +16,7 @@
  * in two classes may come in another order, but hardly by more than 64.
  *
  * In order: the transactions of a worker's requests, demotions and releases grow (spray_source.h says why), and
- * a destination ignores one that is smaller than one it has heard of that worker; equal ones are repeated.
+ * a destination ignores one that is smaller than one it has heard of that worker.
  *
  * Nothing here is secret, so nothing is encrypted. No byte of a message is looked at, its version apart,
  * before the hash is right. Then every field is checked against its range all the same.
@@ -130,6 +130,7 @@ struct spray_message {
 			uint32_t transaction; /* of the request */
 			uint8_t worker;       /* that asked */
 			uint8_t answer;       /* enum spray_answer */
+			struct spray_flow flow;
 		} answer;
 		struct {
 			uint32_t transaction; /* an answer repeats its question's */

@@ -123,8 +123,7 @@ static struct spray_decision ask(struct spray_source *source, struct sprayed_flo
 		enter(flow, SPRAY_BARRED, now_ps);
 		return (struct spray_decision){.verdict = SPRAY_PASS, .flow = flow};
 	}
-	if (flow->state != SPRAY_ASKED)
-		flow->serial = ++source->serial;
+	flow->serial = ++source->serial; /* a new word: the last one may have been overtaken */
 	flow->state = SPRAY_ASKED;
 	flow->since_ps = now_ps;
 	flow->asked++;
@@ -263,6 +262,7 @@ static void look(struct spray_source *source, struct sprayed_flow *flow, uint64_
 		break;
 	case SPRAY_PINNED:
 		if (due) {
+			flow->serial = ++source->serial;
 			flow->since_ps = now_ps;
 			say(context, flow, SPRAY_WORD_DRAINED);
 		}
@@ -278,8 +278,7 @@ static void look(struct spray_source *source, struct sprayed_flow *flow, uint64_
 		    (!flow->releasing && !time_after(now_ps, flow->last_ps + params->release_ps)))
 			break;
 		if (!flow->releasing || due) {
-			if (!flow->releasing)
-				flow->serial = ++source->serial;
+			flow->serial = ++source->serial;
 			flow->releasing = true;
 			flow->since_ps = now_ps;
 			say(context, flow, SPRAY_WORD_RELEASE);

@@ -26,10 +26,10 @@
  * pinned. An agreement ends when this end lets go of it, after release_ps without a packet, and the other end has
  * said that it has heard; or when one of them begins anew.
  *
- * What is said of a flow has a serial number, larger with each word of this source; a word that is repeated keeps
- * it. The destination ignores a word that is older than one it has heard, of whatever flow: an old request mustn't
- * renew what a release has ended. The answer repeats the number, and counts only as long as it is that of the last
- * word.
+ * What is said of a flow has a serial number, larger with each word of this source, also when a word is said again.
+ * The destination ignores a word that is older than one it has heard, of whatever flow: an old request mustn't
+ * renew what a release has ended. So words of one source should take one path, lest a later one overtakes them and
+ * they have to be said again. The answer repeats the number, and counts only as long as it is that of the last word.
  *
  * Memory: one line for each entry. A flow that finds no entry that may be taken stays on its hash path and is
  * counted.

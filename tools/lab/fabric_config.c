@@ -155,6 +155,44 @@ static void config_routes(struct config *config, const struct topology *topology
 	merge_routes(config);
 }
 
+static bool scenario_sprays(const struct config *classes)
+{
+	for (uint32_t i = 0; i < classes->class_count; i++)
+		if (classes->classes[i].balance == CONFIG_BALANCE_SPRAY)
+			return true;
+	return classes->balance.mode == CONFIG_BALANCE_SPRAY;
+}
+
+/* All switches with hosts know each other, and share a key that isn't secret. */
+static void config_spray(struct config *config, const struct topology *topology, uint32_t node)
+{
+	struct config_spray *spray = &config->balance.spray;
+
+	spray->peers = allocate(topology->switch_count * sizeof(*spray->peers));
+	spray->address = topology_ip(topology, node);
+	memset(spray->key, 0x5a, sizeof(spray->key));
+	for (uint32_t i = 0; i < topology->switch_count; i++) {
+		uint32_t other = topology->switches[i];
+		struct config_peer *peer = &spray->peers[spray->peer_count];
+		struct config_prefix *network;
+		const struct config_route *route;
+
+		if (other == node || topology->nodes[other].subnet == 0)
+			continue;
+		network = allocate(sizeof(*network));
+		*network = topology_network(topology->nodes[other].subnet);
+		route = config_route_of(config, network);
+		if (route == NULL || route->via_count > CONFIG_PEER_VIAS_MAX) {
+			free(network);
+			continue;
+		}
+		*peer = (struct config_peer){.address = topology_ip(topology, other),
+					     .prefixes = network,
+					     .prefix_count = 1};
+		spray->peer_count++;
+	}
+}
+
 struct config *fabric_config_create(const struct scenario *scenario, uint32_t index,
 				    const struct config *classes)
 {
@@ -182,11 +220,16 @@ struct config *fabric_config_create(const struct scenario *scenario, uint32_t in
 		config_port(config, scenario, node, i);
 	config_vlan(config, scenario, node);
 	config_routes(config, topology, node);
+	if (scenario_sprays(classes) && topology->nodes[node].subnet != 0)
+		config_spray(config, topology, node);
 	return config;
 }
 
 void fabric_config_free(struct config *config)
 {
+	for (uint32_t i = 0; i < config->balance.spray.peer_count; i++)
+		free(config->balance.spray.peers[i].prefixes);
+	free(config->balance.spray.peers);
 	free(config->ports);
 	free(config->vlans);
 	free(config->neighbours);

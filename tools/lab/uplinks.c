@@ -85,21 +85,23 @@ void uplinks_fini(struct uplinks *uplinks)
 void uplinks_result(const struct uplinks *uplinks, json_t *result)
 {
 	const struct fabric *fabric = uplinks->fabric;
-	uint64_t moves = 0, out_of_order = 0;
+	uint64_t moves = 0, out_of_order = 0, held_max = 0;
 	json_t *object = json_object();
 
 	for (uint32_t i = 0; i < fabric->scenario->topology->switch_count; i++) {
 		struct balance_totals totals;
+		struct spray_totals spray;
 
 		leaf_balance_totals(fabric->switches[i]->leaf, &totals);
 		moves += totals.moves;
+		leaf_spray_totals(fabric->switches[i]->leaf, &spray);
+		held_max = spray.held_bytes_max > held_max ? spray.held_bytes_max : held_max;
 	}
 	for (uint32_t i = 0; i < fabric->traffic.flow_count; i++)
 		out_of_order += fabric->traffic.flows[i].out_of_order;
 	ratio_set(object, "imbalance", uplinks->worst_bytes, uplinks->bytes);
 	json_object_set_new(object, "moves", json_integer((json_int_t)moves));
 	json_object_set_new(object, "out_of_order", json_integer((json_int_t)out_of_order));
-	/* Nothing holds packets yet. */
-	json_object_set_new(object, "held_max_bytes", json_integer(0));
+	json_object_set_new(object, "held_max_bytes", json_integer((json_int_t)held_max));
 	json_object_set_new(result, "balance", object);
 }

@@ -9,7 +9,7 @@
  *
  * Results: `balance` {imbalance, moves, out_of_order, held_max_bytes}: the mean above (0: nothing was
  * sent in any whole window), flowlets that left their uplink, arrivals out of order over all flows, and bytes
- * held to restore order at most.
+ * that a leaf held to restore order at most.
  *
  * Thread: the lab's.
  */

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The packet path: numbers at the source, order at the destination; spray.h. */
+#include "dataplane/balance/spray.h"
+
+#include "dataplane/balance/hash.h"
+#include "dataplane/enqueue.h"
+#include "dataplane/internal.h"
+
+/* Opcode of a congestion notification (RoCEv2, IBTA annex A17.9.3). */
+#define OPCODE_CNP 0x81
+
+static inline uint8_t *checksum_of(const struct parsed *parsed, uint8_t *ip)
+{
+	return ip + parsed->l4_offset + 6;
+}
+
+static inline void checksum_set(const struct parsed *parsed, uint8_t *ip, uint16_t value)
+{
+	value = rte_cpu_to_be_16(value);
+	memcpy(checksum_of(parsed, ip), &value, sizeof(value));
+}
+
+static inline uint16_t checksum_get(const struct parsed *parsed, uint8_t *ip)
+{
+	return rte_be_to_cpu_16(load_u16(checksum_of(parsed, ip)));
+}
+
+/* --- source --- */
+
+/* Which uplinks aren't too deep for packets of this priority? */
+static __rte_noinline void look(struct worker *worker, struct spray_leaf *peer,
+				const struct adjacency *member, uint8_t priority)
+{
+	uint32_t depth[WEIGHTS_UPLINKS_MAX] = {0};
+
+	for (uint32_t rest = peer->mask; rest != 0; rest &= rest - 1) {
+		uint32_t u = (uint32_t)__builtin_ctz(rest);
+
+		if (member[u].egress != PORT_NONE)
+			depth[u] = queue_depth_bytes(
+				leaf_queue(worker->leaf, member[u].egress, priority));
+	}
+	weights_look(&peer->weights, depth, peer->mask);
+	peer->look = SPRAY_LOOK_PACKETS;
+	peer->looked_ps = worker->now_ps;
+}
+
+/* Ask for a flow at the end of the poll; its addresses are at hand now. */
+static __rte_noinline void note_ask(struct spray *spray, struct sprayed_flow *flow,
+				    const struct parsed *parsed, const uint8_t *ip)
+{
+	struct spray_flow *name = &spray->asked[flow - spray->source.flow];
+
+	memset(name, 0, sizeof(*name));
+	name->dscp = balance_key_dscp(&flow->key);
+	name->qp = parsed_destination_qp(parsed);
+	if (parsed->kind == KIND_IPV4) {
+		name->family = 4;
+		memcpy(name->source, &parsed->source, 4);
+		memcpy(name->destination, &parsed->destination, 4);
+	} else {
+		name->family = 6;
+		memcpy(name->source, ip + 8, 16);
+		memcpy(name->destination, ip + 24, 16);
+	}
+	/* When there is no room it is asked for again, as if the request were lost. */
+	if (spray->asks < SPRAY_ASKS)
+		spray->ask[spray->asks++] = (struct spray_ask){flow, flow->serial};
+}
+
+/* A CNP has no number; but what a host wrote into its checksum mustn't be taken for one. */
+static __rte_noinline void clear_cnp(struct spray *spray, const struct parsed *parsed, uint8_t *ip)
+{
+	struct balance_key key = balance_key_of(parsed, ip, &spray->secret);
+	const struct sprayed_flow *flow = spray_source_find(&spray->source, &key);
+
+	if (flow != NULL && flow->known)
+		checksum_set(parsed, ip, 0);
+}
+
+uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct group *group,
+		      const struct parsed *parsed, uint8_t *ip, uint32_t hash)
+{
+	const struct adjacency *member = &worker->snapshot->adjacency[group->members];
+	const uint32_t path = balance_weighted(hash, member, group->balanced);
+	struct spray_leaf *peer = &spray->leaf[group->peer];
+	struct spray_decision decision;
+	struct balance_key key;
+
+	if ((parsed->flags & PARSED_ROCE) == 0)
+		return path;
+	if (ip[parsed->l4_offset + 8] == OPCODE_CNP) {
+		if (checksum_get(parsed, ip) != 0)
+			clear_cnp(spray, parsed, ip);
+		return path;
+	}
+	key = balance_key_of(parsed, ip, &spray->secret);
+	decision = spray_source_packet(&spray->source, &key, group->peer, parsed->length,
+				       checksum_get(parsed, ip), worker->now_ps);
+	if (unlikely(decision.request))
+		note_ask(spray, decision.flow, parsed, ip);
+	if (decision.verdict == SPRAY_PASS)
+		return path;
+	checksum_set(parsed, ip, decision.sequence); /* 0 to clear it */
+	if (decision.verdict == SPRAY_CLEAR)
+		return path;
+	counter_add(&spray->counters.sequenced, 1);
+	peer->sprayed_ps = worker->now_ps;
+	if (decision.verdict == SPRAY_FIRST || peer->mask == 0)
+		return path;
+	if (peer->look-- == 0 || peer->looked_ps != worker->now_ps)
+		look(worker, peer, member, worker->snapshot->by_dscp[balance_key_dscp(&key)]);
+	return weights_choose(&peer->weights);
+}
+
+/* --- destination --- */
+
+/* A packet that was held is let go: whose is it now? See the header. */
+static void charge_released(struct worker *worker, struct spray *spray, struct rte_mbuf *packet)
+{
+	const struct packet_meta *meta = packet_meta(packet);
+	const uint8_t p = meta->priority;
+	uint16_t cpu = worker->leaf->port_count;
+
+	account_discharge(&worker->packets, 1);
+	if (packet->port != cpu && (worker->lossless_mask >> p & 1) != 0 &&
+	    ((buffer_reasons(leaf_state(worker->leaf, packet->port, p)) & PAUSE_BUFFER) != 0 ||
+	     buffer_occupancy(worker, packet->port, p) + meta->cost_bytes >
+		     buffer_xoff_bytes(worker, packet->port, p))) {
+		packet->port = cpu;
+		counter_add(&spray->counters.overflowed, 1);
+	}
+	port_charge(worker, packet->port, p, meta->cost_bytes);
+	worker->admitted[p]++;
+	packets_charge(worker, p);
+}
+
+void spray_drain(struct worker *worker, struct spray *spray, struct resequencer_flow *flow)
+{
+	struct rte_mbuf *packet;
+
+	while ((packet = resequencer_next(spray->resequencer, flow, worker->now_ps)) != NULL) {
+		charge_released(worker, spray, packet);
+		enqueue_given(worker, packet, packet->vlan_tci);
+	}
+}
+
+/* What a start of ours may have forgotten is kept from hosts. */
+static inline bool is_quarantined(const struct worker *worker, const struct spray *spray)
+{
+	return time_after(spray->start_ps + SPRAY_START_PS, worker->now_ps);
+}
+
+static enum resequencer_result arrive(struct worker *worker, struct spray *spray,
+				      struct resequencer_flow *flow, struct rte_mbuf *packet,
+				      const struct parsed *parsed, uint8_t *ip, uint16_t egress)
+{
+	struct spray_leaf *peer = &spray->leaf[flow->peer];
+	uint16_t number = checksum_get(parsed, ip);
+
+	checksum_set(parsed, ip, SEQUENCE_NONE);
+	counter_add(&spray->counters.restored, 1);
+	peer->arrived = true;
+	packet->vlan_tci = egress;
+	return resequencer_arrive(spray->resequencer, flow, packet, number, parsed->length,
+				  peer->member[packet->port], worker->now_ps);
+}
+
+void spray_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint16_t egress)
+{
+	struct spray *spray = worker_spray(worker);
+	struct rte_mbuf *packet = burst->packet[i];
+	struct parsed *parsed = &burst->parsed[i];
+	struct packet_meta meta = {
+		.flags = parsed->kind,
+		.l3_offset = parsed->l3_offset,
+		.priority = burst->priority[i],
+		.cost_bytes = parsed->length,
+	};
+	uint8_t *ip = packet_data(packet) + parsed->l3_offset;
+	struct resequencer_flow *flow;
+	struct balance_key key;
+
+	if (worker->leaf->owner[egress] != worker->id) {
+		meta.flags |= PACKET_SEQUENCED; /* it is let in here, and ordered there */
+		enqueue(worker, packet, egress, meta);
+		return;
+	}
+	key = balance_key_of(parsed, ip, &spray->secret);
+	flow = resequencer_find(spray->resequencer, &key);
+	if (flow == NULL) {
+		if (unlikely(is_quarantined(worker, spray)))
+			burst_drop(worker, burst, i, DROP_SEQUENCE);
+		else
+			enqueue(worker, packet, egress, meta);
+		return;
+	}
+	packet_meta_set(packet, meta);
+	switch (arrive(worker, spray, flow, packet, parsed, ip, egress)) {
+	case RESEQUENCER_HELD:
+		account_charge(&worker->packets, 1);
+		return;
+	case RESEQUENCER_DUPLICATE:
+		burst_drop(worker, burst, i, DROP_DUPLICATE);
+		return;
+	default:
+		enqueue(worker, packet, egress, meta);
+		if (flow->held != 0)
+			spray_drain(worker, spray, flow);
+		return;
+	}
+}
+
+bool spray_given(struct worker *worker, struct rte_mbuf *packet, uint16_t egress)
+{
+	struct spray *spray = worker_spray(worker);
+	struct packet_meta *meta = packet_meta(packet);
+	struct resequencer_flow *flow;
+	struct balance_key key;
+	struct parsed parsed;
+	uint8_t *ip;
+
+	meta->flags &= (uint8_t)~PACKET_SEQUENCED;
+	if (spray == NULL ||
+	    !parse_frame(packet_data(packet), packet->data_len, packet_length(packet), &parsed))
+		return false;
+	ip = packet_data(packet) + parsed.l3_offset;
+	key = balance_key_of(&parsed, ip, &spray->secret);
+	flow = resequencer_find(spray->resequencer, &key);
+	if (flow == NULL) {
+		if (!is_quarantined(worker, spray))
+			return false;
+		egress_discharge(worker, packet);
+		packet_drop(worker, packet, DROP_SEQUENCE);
+		return true;
+	}
+	switch (arrive(worker, spray, flow, packet, &parsed, ip, egress)) {
+	case RESEQUENCER_HELD:
+		egress_discharge(worker, packet);
+		account_charge(&worker->packets, 1);
+		return true;
+	case RESEQUENCER_DUPLICATE:
+		egress_discharge(worker, packet);
+		packet_drop(worker, packet, DROP_DUPLICATE);
+		return true;
+	default:
+		enqueue_given(worker, packet, egress);
+		if (flow->held != 0)
+			spray_drain(worker, spray, flow);
+		return true;
+	}
+}
+
+bool spray_strip(struct worker *worker, const struct parsed *parsed, uint8_t *ip)
+{
+	struct spray *spray = worker_spray(worker);
+	struct balance_key key = balance_key_of(parsed, ip, &spray->secret);
+
+	if (resequencer_find(spray->resequencer, &key) != NULL) {
+		checksum_set(parsed, ip, SEQUENCE_NONE);
+		return true;
+	}
+	/* Whose port isn't known, its worker isn't. */
+	return worker->alone && !is_quarantined(worker, spray);
+}
+
+void spray_flush(struct worker *worker)
+{
+	struct spray *spray = worker_spray(worker);
+	struct resequencer_flow *flow;
+	struct rte_mbuf *packet;
+
+	if (spray == NULL)
+		return;
+	for (uint32_t i = 0; i < spray->inbox_count; i++)
+		rte_pktmbuf_free(spray->inbox[i]);
+	spray->inbox_count = 0;
+	for (uint16_t peer = 0; peer < spray->leaves; peer++)
+		resequencer_flush_peer(spray->resequencer, peer);
+	while ((flow = resequencer_ready(spray->resequencer)) != NULL) {
+		while ((packet = resequencer_next(spray->resequencer, flow, worker->now_ps)) !=
+		       NULL) {
+			account_discharge(&worker->packets, 1);
+			packet_drop(worker, packet, DROP_STOPPED);
+		}
+	}
+}
