@@ -274,6 +274,16 @@ struct config_neighbour {
 
 enum config_class_preset { CONFIG_CLASSES_LISTED, CONFIG_CLASSES_SONIC };
 
+/* Where to listen. */
+struct config_listen {
+	struct config_ip address;
+	uint16_t port; /* 0: nowhere */
+};
+
+struct config_telemetry {
+	struct config_listen http; /* default 127.0.0.1:9469 */
+};
+
 struct config {
 	char *path;
 	struct config_leaf leaf;
@@ -288,6 +298,7 @@ struct config {
 	struct config_buffer buffer;
 	struct config_watchdog watchdog;
 	struct config_balance balance;
+	struct config_telemetry telemetry;
 	struct config_route *routes;
 	uint32_t route_count;
 	struct config_neighbour *neighbours;

@@ -86,6 +86,9 @@ int config_check_reload(const struct config *old, const struct config *new,
 	uint32_t i;
 
 	check_leaf(&reload);
+	if (memcmp(&old->telemetry.http, &new->telemetry.http, sizeof(new->telemetry.http)) != 0)
+		config_fail(new, errors, config_mark_of(new, "telemetry.http"),
+			    "telemetry.http " STAYS);
 	if (old->balance.flows != new->balance.flows)
 		config_fail(new, errors, config_mark_of(new, "balance.flows"),
 			    "balance.flows, %u, was %u: it " STAYS, new->balance.flows,

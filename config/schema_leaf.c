@@ -490,6 +490,8 @@ static const struct schema_row config_rows[] = {
 	CONFIG_CLASSES_ROWS,
 	CONFIG_BUFFER_ROWS,
 	CONFIG_BALANCE_ROWS,
+	{"telemetry", SCHEMA_MAP, SCHEMA_FIELD(struct config, telemetry),
+	 .table = &config_telemetry_table, .help = "How the leaf is watched."},
 	{"routes", SCHEMA_MAP, SCHEMA_LIST(struct config, routes, route_count),
 	 .table = &route_table, .flags = SCHEMA_RELOADABLE, .fallback_help = "none",
 	 .help = "Static routes."},

@@ -24,9 +24,10 @@
 extern const struct schema_table config_table;       /* all of leaf.yaml, into struct config */
 extern const struct schema_table config_class_table; /* one class, into struct config_class */
 extern const struct schema_word config_class_presets[];
-extern const struct schema_table config_buffer_table;   /* into struct config_buffer */
-extern const struct schema_table config_watchdog_table; /* into struct config_watchdog */
-extern const struct schema_table config_balance_table;  /* into struct config_balance */
+extern const struct schema_table config_buffer_table;    /* into struct config_buffer */
+extern const struct schema_table config_watchdog_table;  /* into struct config_watchdog */
+extern const struct schema_table config_telemetry_table; /* into struct config_telemetry */
+extern const struct schema_table config_balance_table;   /* into struct config_balance */
 extern const struct schema_word config_balance_words[];
 
 #define CONFIG_CLASSES_ROWS                                                                        \

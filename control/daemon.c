@@ -456,6 +456,7 @@ static int start(struct daemon *daemon, struct config_errors *errors)
 	if (error != 0)
 		events_add(daemon->events, EVENT_WARNING, EVENT_PORT_NONE,
 			   "telemetry can't start: %s", strerror(-error));
+	daemon->http = http_start(daemon);
 	return 0;
 }
 
@@ -502,6 +503,7 @@ static int stop(struct daemon *daemon)
 	bool excused;
 
 	daemon_unlock(daemon);
+	http_stop(daemon->http);
 	telemetry_stop();
 	daemon_lock(daemon);
 	socket_close(daemon->socket);

@@ -21,6 +21,7 @@
 #include "control/events.h"
 #include "control/faults.h"
 #include "control/hold.h"
+#include "control/http.h"
 #include "control/loop.h"
 #include "control/memory.h"
 #include "control/neighbours.h"
@@ -121,6 +122,7 @@ struct daemon {
 	struct loop_source signal_source, netlink_source, cpu_source;
 	int signal_fd;
 	struct control_socket *socket;
+	struct http *http;
 	bool stop;
 	uint64_t peaks_due_ns;
 	uint64_t tick_due_ns, link_poll_due_ns, look_due_ns;

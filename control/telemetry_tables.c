@@ -350,18 +350,6 @@ uint64_t telemetry_classes(struct telemetry_page *page, struct daemon *daemon, u
 
 /* --- workers --- */
 
-/* X(field, unit): of struct daemon_worker */
-#define WORKER_COUNTERS(X)       \
-	X(polls, "polls")        \
-	X(rx_packets, "packets") \
-	X(tx_packets, "packets") \
-	X(busy_ns, "ns")         \
-	X(idle_ns, "ns")         \
-	X(sleep_ns, "ns")        \
-	X(sleeps, "sleeps")      \
-	X(stalls, "stalls")      \
-	X(stall_ns, "ns")
-
 /* Names of the histogram's buckets. */
 static const char *const reaction_columns[LCORE_REACTIONS] = {
 	"xoff_1us",  "xoff_2us",   "xoff_4us",   "xoff_8us",   "xoff_16us",   "xoff_32us",
@@ -404,7 +392,7 @@ uint64_t telemetry_workers(struct telemetry_page *page, struct daemon *daemon, u
 		telemetry_page_number(page, i);
 		telemetry_page_text(page, cpu);
 		telemetry_page_number(page, ports_owned(daemon, ports, (uint16_t)i));
-#define WORKER_CELL_(field, unit) telemetry_page_number(page, worker.field);
+#define WORKER_CELL_(field, ...) telemetry_page_number(page, worker.field);
 		WORKER_COUNTERS(WORKER_CELL_)
 #undef WORKER_CELL_
 		for (uint32_t bucket = 0; bucket < LCORE_REACTIONS; bucket++)

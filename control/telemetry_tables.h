@@ -58,6 +58,18 @@ telemetry_table_fn telemetry_interfaces;
 	X(rx_no_buffer, "bursts", "device: bursts that found no packet buffer") \
 	X(rx_superframes, "packets", "device: frames beyond the MTU, segmented here")
 
+/* X(field, unit, help): of struct daemon_worker */
+#define WORKER_COUNTERS(X)                                                 \
+	X(polls, "polls", "turns of the worker's loop")                    \
+	X(rx_packets, "packets", "frames received by the worker")          \
+	X(tx_packets, "packets", "frames handed to devices by the worker") \
+	X(busy_ns, "ns", "time in polls that moved frames")                \
+	X(idle_ns, "ns", "time in polls that found nothing")               \
+	X(sleep_ns, "ns", "time asleep")                                   \
+	X(sleeps, "sleeps", "times asleep")                                \
+	X(stalls, "stalls", "polls further apart than rings last")         \
+	X(stall_ns, "ns", "time between such polls")
+
 #define TELEMETRY_MAC_BYTES 18
 
 /** Write a MAC address as 02:00:00:00:10:01. */

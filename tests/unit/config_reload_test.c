@@ -43,6 +43,8 @@ static const struct {
 	 "neighbours: [{address: 10.0.7.2, mac: 02:00:00:00:00:01}]\n"
 	 "balance: {mode: flowlet, gap: 50us, hash: 5tuple, seed: 7}\n",
 	 NULL},
+	{RELOAD_BASE "telemetry: {http: 127.0.0.1:9469}\n", NULL},
+	{RELOAD_BASE "telemetry: {http: off}\n", "leaf.yaml:5:19: telemetry.http can't change"},
 	{RELOAD_BASE "balance: {flows: 1024}\n",
 	 "leaf.yaml:5:18: balance.flows, 1024, was 65536: it can't change"},
 	{"leaf: {name: m, workers: 2, memory: 128MiB, idle: spin, router_mac: 02:00:00:00:00:09}\n"

@@ -321,3 +321,31 @@ void apply_interface(const struct config *config, uint16_t index, struct apply_i
 	};
 	snprintf(out->name, sizeof(out->name), "if%u", index);
 }
+
+/* What only metrics show. */
+void leaf_peaks(const struct leaf *leaf, uint16_t port, uint8_t priority, enum peak_kind kind,
+		struct peak_totals *totals)
+{
+	(void)leaf;
+	*totals = (struct peak_totals){.queue_bytes = port * 100u + kind,
+				       .occupancy_bytes = priority,
+				       .headroom_bytes = 5};
+}
+
+void leaf_pool_peaks(const struct leaf *leaf, enum peak_kind kind, struct pool_peak_totals *totals)
+{
+	(void)leaf;
+	*totals = (struct pool_peak_totals){.shared_bytes = 12u + kind, .headroom_bytes = 14};
+}
+
+void leaf_balance_totals(const struct leaf *leaf, struct balance_totals *totals)
+{
+	(void)leaf;
+	*totals = (struct balance_totals){.flowlets = 9};
+}
+
+void leaf_conservation(const struct leaf *leaf, struct leaf_conservation *sum)
+{
+	(void)leaf;
+	*sum = (struct leaf_conservation){.queued = 77};
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of `telemetry`.
+ */
+#include "config/schema_leaf.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* An IPv6 address in brackets, ":65535" and NUL. */
+#define LISTEN_BYTES (INET6_ADDRSTRLEN + 2 + 6)
+
+static int parse_listen_address(char *host, struct config_ip *address)
+{
+	size_t length = strlen(host);
+
+	if (length > 2 && host[0] == '[' && host[length - 1] == ']') {
+		host[length - 1] = '\0';
+		address->family = 6;
+		return inet_pton(AF_INET6, host + 1, address->bytes) == 1 ? 0 : -EINVAL;
+	}
+	address->family = 4;
+	return inet_pton(AF_INET, host, address->bytes) == 1 ? 0 : -EINVAL;
+}
+
+/* "off", "127.0.0.1:9469" or "[::1]:9469" */
+static int parse_listen(const char *text, void *field, char *why, size_t why_size)
+{
+	struct config_listen *listen = field;
+	const char *colon = strrchr(text, ':');
+	char host[LISTEN_BYTES];
+	uint64_t port;
+
+	*listen = (struct config_listen){0};
+	if (strcmp(text, "off") == 0)
+		return 0;
+	if (colon != NULL && (size_t)(colon - text) < sizeof(host)) {
+		(void)snprintf(host, sizeof(host), "%.*s", (int)(colon - text), text);
+		if (schema_parse_number(SCHEMA_UINT, colon + 1, &port, why, why_size) == 0 &&
+		    port >= 1 && port <= UINT16_MAX &&
+		    parse_listen_address(host, &listen->address) == 0) {
+			listen->port = (uint16_t)port;
+			return 0;
+		}
+	}
+	*listen = (struct config_listen){0};
+	(void)snprintf(why, why_size,
+		       "is not an address and port: write 127.0.0.1:9469, \"[::1]:9469\" or off");
+	return -EINVAL;
+}
+
+static const struct schema_row telemetry_rows[] = {
+	{"http", SCHEMA_CUSTOM, SCHEMA_FIELD(struct config_telemetry, http), .parse = parse_listen,
+	 .fallback = "127.0.0.1:9469",
+	 .help = "Address and port where metrics are read over HTTP, at `/metrics`; or `off`. Anybody "
+		 "who reaches it may read: there is no password."},
+	{0},
+};
+
+const struct schema_table config_telemetry_table = {
+	"telemetry",
+	telemetry_rows,
+	.help = "How the leaf is watched.",
+};

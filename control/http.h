@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * http - serves the metrics of a leaf to whoever may connect; reads only.
+ *
+ *	GET /metrics	openmetrics.h; in the format that the Accept header asks for
+ *	GET /		one line that says so
+ * HEAD as well; any other method is answered 405, any other path 404.
+ *
+ * Nobody can hold more than a place: a request has at most HTTP_REQUEST_BYTES, there are
+ * HTTP_CLIENTS places, the client that came first loses its own when one more comes, and one that is
+ * silent for HTTP_IDLE_S is closed. So thousands of slow clients cost each other their places, and one
+ * that asks at once is answered at once.
+ *
+ * Thread: one of its own, libmicrohttpd's. The control loop never waits for it, but for the microseconds
+ * that openmetrics.h holds daemon_lock().
+ */
+#ifndef CONTROL_HTTP_H
+#define CONTROL_HTTP_H
+
+#define HTTP_CLIENTS       16u
+#define HTTP_REQUEST_BYTES 8192u
+#define HTTP_IDLE_S        10u
+
+struct daemon;
+struct http;
+
+/**
+ * Listen where the config says. The daemon must stay until http_stop().
+ * @return NULL: nowhere, or it can't, and an event says why: a leaf forwards without being watched.
+ *         Control, under daemon_lock().
+ */
+struct http *http_start(struct daemon *daemon);
+
+/** Close all connections. NULL is fine. Don't hold daemon_lock(). Control. */
+void http_stop(struct http *http);
+
+#endif

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/openmetrics.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/daemon.h"
+#include "control/telemetry_tables.h"
+
+/* Bytes of port="...",priority="...",class="..." at most. */
+#define LABELS_BYTES (2 * CONFIG_NAME_BYTES + 64)
+
+/* Of one port and priority. */
+struct queue_sample {
+	struct queue_totals queue;
+	struct queue_rare_totals rare;
+	struct pfc_totals pfc;
+	struct buffer_totals buffer;
+	struct peak_totals peak[PEAK_KINDS];
+	uint64_t rx_paused, tx_paused, headroom_bytes;
+	bool lossless;
+	char labels[LABELS_BYTES];
+};
+
+struct port_sample {
+	struct port_totals port;
+	struct pfc_port_totals pfc;
+	struct port_io_stats device;
+	uint64_t up, link_changes, speed_bytes;
+	bool is_cpu;
+	char name[CONFIG_NAME_BYTES];
+	char labels[LABELS_BYTES];
+	struct queue_sample queue[PRIORITY_COUNT];
+};
+
+struct worker_sample {
+	struct daemon_worker worker;
+	char labels[LABELS_BYTES];
+};
+
+struct leaf_sample {
+	struct balance_totals balance;
+	struct buffer_pool_totals pool;
+	struct pool_peak_totals peak[PEAK_KINDS];
+	struct daemon_info info;
+	uint64_t queued_packets, shared_bytes, buffers, buffers_free, guarded;
+	char name[CONFIG_NAME_BYTES];
+};
+
+struct samples {
+	struct leaf_sample leaf;
+	uint32_t port_count, worker_count; /* the CPU's port among them */
+	struct worker_sample worker[WORKER_COUNT_MAX];
+	struct port_sample port[];
+};
+
+/* What a family has a sample of: each sample's labels and values lie in one of the structs above. */
+enum scope { OF_LEAF, OF_WORKER, OF_PORT, OF_DEVICE, OF_QUEUE, OF_PAIR };
+
+enum family_type { COUNTER, GAUGE };
+
+struct family {
+	const char *prefix, *field, *unit, *help;
+	enum family_type type;
+	enum scope scope;
+	size_t offset; /* of the uint64_t in the scope's struct */
+};
+
+#define LEAF_(prefix, member, field, unit, help, type) \
+	{prefix, #field, unit, help, type, OF_LEAF, offsetof(struct leaf_sample, member)},
+#define BALANCE_(field, unit, help) LEAF_("balance_", balance.field, field, unit, help, COUNTER)
+#define WORKER_(field, unit, help) \
+	{"worker_",                \
+	 #field,                   \
+	 unit,                     \
+	 help,                     \
+	 COUNTER,                  \
+	 OF_WORKER,                \
+	 offsetof(struct worker_sample, worker.field)},
+#define PORT_(field, unit, help) \
+	{"port_", #field, unit, help, COUNTER, OF_PORT, offsetof(struct port_sample, port.field)},
+#define PFC_PORT_(field, unit, help) \
+	{"pfc_port_",                \
+	 #field,                     \
+	 unit,                       \
+	 help,                       \
+	 COUNTER,                    \
+	 OF_DEVICE,                  \
+	 offsetof(struct port_sample, pfc.field)},
+#define DEVICE_(field, unit, help) \
+	{"device_",                \
+	 #field,                   \
+	 unit,                     \
+	 help,                     \
+	 COUNTER,                  \
+	 OF_DEVICE,                \
+	 offsetof(struct port_sample, device.field)},
+#define QUEUE_(field, unit, help) \
+	{"queue_",                \
+	 #field,                  \
+	 unit,                    \
+	 help,                    \
+	 COUNTER,                 \
+	 OF_QUEUE,                \
+	 offsetof(struct queue_sample, queue.field)},
+#define RARE_(field, unit, help) \
+	{"queue_",               \
+	 #field,                 \
+	 unit,                   \
+	 help,                   \
+	 COUNTER,                \
+	 OF_QUEUE,               \
+	 offsetof(struct queue_sample, rare.field)},
+#define PFC_(field, unit, help) \
+	{"pfc_", #field, unit, help, COUNTER, OF_QUEUE, offsetof(struct queue_sample, pfc.field)},
+#define QUEUE_GAUGE_(prefix, member, field, unit, help, scope) \
+	{prefix, #field, unit, help, GAUGE, scope, offsetof(struct queue_sample, member)},
+
+static const struct family families[] = {
+	LEAF_("", queued_packets, queued, "packets", "frames in queues and on their way to devices",
+	      GAUGE) LEAF_("buffer_", shared_bytes, shared, "bytes",
+			   "what all lossless pairs may share",
+			   GAUGE) LEAF_("buffer_", pool.shared_used_bytes, shared_used_bytes,
+					"bytes", "what they have of it",
+					GAUGE) LEAF_("buffer_", pool.headroom_used_bytes,
+						     headroom_used_bytes, "bytes",
+						     "headroom in use, of all pairs", GAUGE)
+		LEAF_("buffer_", pool.lossy_used_bytes, lossy_used_bytes, "bytes",
+		      "what lossy packets have of the buffer",
+		      GAUGE) LEAF_("buffer_", pool.guards, guards, "times",
+				   "times that few packet buffers were left",
+				   COUNTER) LEAF_("", guarded, guarded, "",
+						  "1 while few packet buffers are left", GAUGE)
+			LEAF_("", buffers, packet, "buffers", "packet buffers in the pool",
+			      GAUGE) LEAF_("", buffers_free, packet_free, "buffers",
+					   "of them, those that are free",
+					   GAUGE) LEAF_("config_", info.reloads, reloads, "",
+							"configurations taken over", COUNTER)
+				LEAF_("config_", info.reloads_refused, reloads_refused, "",
+				      "configurations refused",
+				      COUNTER) LEAF_("", info.started_ns, start_time_ns, "ns",
+						     "when the leaf started, since the epoch",
+						     GAUGE) BALANCE_COUNTERS(BALANCE_)
+					WORKER_COUNTERS(WORKER_) PORT_COUNTERS(PORT_){
+						"port_", "up", "", "1 while the link is up", GAUGE,
+						OF_DEVICE, offsetof(struct port_sample, up)},
+	{"port_", "speed_bytes_per_second", "", "speed of the port's wire", GAUGE, OF_DEVICE,
+	 offsetof(struct port_sample, speed_bytes)},
+	{"port_", "link_changes", "changes", "ups and downs of the link", COUNTER, OF_DEVICE,
+	 offsetof(struct port_sample, link_changes)},
+	PFC_PORT_COUNTERS(PFC_PORT_) DEVICE_LOSSES(DEVICE_) DEVICE_NOTES(DEVICE_)
+		QUEUE_COUNTERS(QUEUE_) QUEUE_RARE_COUNTERS(RARE_) QUEUE_GAUGE_(
+			"queue_", queue.depth_packets, depth_packets, "packets",
+			"frames in the egress queue",
+			OF_QUEUE) QUEUE_GAUGE_("queue_", queue.depth_bytes, depth_bytes, "bytes",
+					       "bytes in the egress queue", OF_QUEUE)
+			PFC_COUNTERS(PFC_) QUEUE_GAUGE_(
+				"pfc_", rx_paused, rx_paused, "",
+				"1 while the peer pauses this queue",
+				OF_QUEUE) QUEUE_GAUGE_("pfc_", tx_paused, tx_paused, "",
+						       "1 while we pause the peer", OF_QUEUE)
+				QUEUE_GAUGE_("pair_", buffer.occupancy_bytes, occupancy, "bytes",
+					     "what came in through the port and waits in the leaf",
+					     OF_PAIR) QUEUE_GAUGE_("pair_", buffer.xoff_bytes, xoff,
+								   "bytes",
+								   "above this the peer is paused",
+								   OF_PAIR)
+					QUEUE_GAUGE_("pair_", buffer.headroom_used_bytes,
+						     headroom_used, "bytes",
+						     "what came since the peer was paused", OF_PAIR)
+						QUEUE_GAUGE_("pair_", headroom_bytes, headroom,
+							     "bytes", "headroom that the pair has",
+							     OF_PAIR)};
+
+/* Peaks have a label more. */
+static const struct {
+	const char *name, *help;
+	size_t offset;
+	enum scope scope;
+} peaks[] = {
+	{"queue_depth_peak_bytes", "the most that the egress queue held",
+	 offsetof(struct peak_totals, queue_bytes), OF_QUEUE},
+	{"pair_occupancy_peak_bytes", "the most that the pair had in the leaf",
+	 offsetof(struct peak_totals, occupancy_bytes), OF_PAIR},
+	{"pair_headroom_peak_bytes", "the most of its headroom that the pair used",
+	 offsetof(struct peak_totals, headroom_bytes), OF_PAIR},
+};
+
+static const char *const peak_names[PEAK_KINDS] = {
+#define PEAK_NAME_(id, name, help) [PEAK_##id] = name,
+	PEAK_KINDS_LIST(PEAK_NAME_)
+#undef PEAK_NAME_
+};
+
+static const char *const reason_names[DROP_COUNT] = {
+#define REASON_NAME_(id, name, help) [DROP_##id] = name,
+	DROP_REASONS(REASON_NAME_)
+#undef REASON_NAME_
+};
+
+/* --- taking the samples --- */
+
+static void sample_queue(struct daemon *daemon, uint16_t port, uint8_t priority, bool is_cpu,
+			 struct port_sample *out)
+{
+	struct queue_sample *sample = &out->queue[priority];
+	const struct snapshot *snapshot = daemon_snapshot(daemon);
+	const struct config_class *class = telemetry_class_of(daemon_config(daemon), priority);
+	const struct leaf *leaf = daemon_leaf(daemon);
+
+	(void)snprintf(sample->labels, sizeof(sample->labels),
+		       "port=\"%s\",priority=\"%u\",class=\"%s\"", out->name, priority,
+		       class == NULL ? "-" : class->name);
+	leaf_queue_totals(leaf, port, priority, &sample->queue);
+	leaf_queue_rare_totals(leaf, port, priority, &sample->rare);
+	leaf_pfc_totals(leaf, port, priority, daemon_now_ps(daemon), &sample->pfc);
+	sample->rx_paused = sample->pfc.rx_paused;
+	sample->tx_paused = sample->pfc.tx_paused;
+	for (unsigned kind = 0; kind < PEAK_KINDS; kind++)
+		leaf_peaks(leaf, port, priority, (enum peak_kind)kind, &sample->peak[kind]);
+	sample->lossless = !is_cpu && (snapshot->lossless_mask >> priority & 1) != 0;
+	if (!sample->lossless)
+		return;
+	leaf_buffer_totals(leaf, snapshot, port, priority, &sample->buffer);
+	sample->headroom_bytes = snapshot_pair(snapshot, port, priority)->headroom_bytes;
+}
+
+static void sample_port(struct daemon *daemon, uint16_t port, struct port_sample *sample)
+{
+	struct daemon_port state = {.driver = ""};
+
+	sample->is_cpu = port == daemon_config(daemon)->port_count;
+	if (!sample->is_cpu)
+		(void)daemon_port(daemon, port, &state);
+	(void)snprintf(sample->name, sizeof(sample->name), "%s",
+		       telemetry_port_name(daemon_config(daemon), port));
+	(void)snprintf(sample->labels, sizeof(sample->labels), "port=\"%s\"", sample->name);
+	leaf_pfc_port_totals(daemon_leaf(daemon), port, &sample->pfc);
+	sample->device = state.stats;
+	sample->up = state.link_up;
+	sample->link_changes = state.link_changes;
+	sample->speed_bytes = state.rate_bps / 8;
+	for (uint8_t p = 0; p < PRIORITY_COUNT; p++)
+		sample_queue(daemon, port, p, sample->is_cpu, sample);
+}
+
+/* What has to add up is read in one go, without a lock. */
+static void sample_sums(const struct leaf *leaf, struct samples *samples)
+{
+	struct leaf_conservation sums;
+
+	for (uint32_t port = 0; port < samples->port_count; port++) {
+		struct port_totals *totals = &samples->port[port].port;
+
+		leaf_port_totals(leaf, (uint16_t)port, totals);
+		/* MAC control frames aren't data. */
+		totals->rx_packets -= totals->consumed;
+		totals->rx_bytes -= totals->consumed_bytes;
+	}
+	leaf_conservation(leaf, &sums);
+	samples->leaf.queued_packets = sums.queued;
+}
+
+static void sample_leaf(struct daemon *daemon, struct leaf_sample *sample)
+{
+	const struct snapshot *snapshot = daemon_snapshot(daemon);
+
+	(void)snprintf(sample->name, sizeof(sample->name), "%s", daemon_config(daemon)->leaf.name);
+	daemon_info(daemon, &sample->info);
+	leaf_balance_totals(daemon_leaf(daemon), &sample->balance);
+	leaf_buffer_pool_totals(daemon_leaf(daemon), snapshot, &sample->pool);
+	for (unsigned kind = 0; kind < PEAK_KINDS; kind++)
+		leaf_pool_peaks(daemon_leaf(daemon), (enum peak_kind)kind, &sample->peak[kind]);
+	sample->shared_bytes = snapshot->buffer.shared_bytes;
+	sample->guarded = sample->pool.guarded;
+	sample->buffers = sample->info.buffer_count;
+	sample->buffers_free = sample->info.buffer_free;
+}
+
+/* @return for free(), or NULL */
+static struct samples *sample_all(struct daemon *daemon)
+{
+	struct samples *samples;
+	uint32_t ports;
+
+	daemon_lock(daemon);
+	ports = daemon_config(daemon)->port_count + 1u;
+	daemon_unlock(daemon);
+	samples = calloc(1, sizeof(*samples) + ports * sizeof(samples->port[0]));
+	if (samples == NULL)
+		return NULL;
+	samples->port_count = ports;
+	sample_sums(daemon_leaf(daemon), samples);
+	daemon_lock(daemon);
+	sample_leaf(daemon, &samples->leaf);
+	samples->worker_count = daemon_worker_count(daemon);
+	for (uint16_t i = 0; i < samples->worker_count; i++) {
+		struct worker_sample *sample = &samples->worker[i];
+
+		(void)daemon_worker(daemon, i, &sample->worker);
+		(void)snprintf(sample->labels, sizeof(sample->labels), "worker=\"%u\"", i);
+	}
+	daemon_unlock(daemon);
+	for (uint32_t port = 0; port < ports; port++) {
+		daemon_lock(daemon);
+		sample_port(daemon, (uint16_t)port, &samples->port[port]);
+		daemon_unlock(daemon);
+	}
+	return samples;
+}
+
+/* --- the text --- */
+
+struct text {
+	FILE *file;
+	bool classic;
+	char name[128]; /* of the family, without _total */
+	const char *suffix;
+	uint64_t units_per; /* the value's units to one of the family's */
+	int digits;         /* of what is left */
+};
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t length = strlen(name), end_length = strlen(end);
+
+	return length > end_length && strcmp(name + length - end_length, end) == 0;
+}
+
+static void head(struct text *text, const char *type, const char *unit, const char *help)
+{
+	const char *total = text->classic ? text->suffix : "";
+
+	(void)fprintf(text->file, "# TYPE %s%s %s\n", text->name, total, type);
+	if (!text->classic && unit[0] != '\0')
+		(void)fprintf(text->file, "# UNIT %s %s\n", text->name, unit);
+	(void)fprintf(text->file, "# HELP %s%s %s\n", text->name, total, help);
+}
+
+/*
+ * A family's name ends with its unit (OpenMetrics 1.0, "Unit"), and times are in seconds ("Units and Base
+ * Units").
+ */
+static void head_of(struct text *text, const struct family *family)
+{
+	const char *unit = family->unit;
+	int length = (int)strlen(family->field);
+
+	text->units_per = 1;
+	text->digits = 0;
+	text->suffix = family->type == COUNTER ? "_total" : "";
+	if (strcmp(unit, "ps") == 0 || strcmp(unit, "ns") == 0) {
+		text->digits = unit[0] == 'p' ? 12 : 9;
+		text->units_per = unit[0] == 'p' ? PS_PER_S : PS_PER_S / PS_PER_NS;
+		length -= 3;
+		unit = "seconds";
+	}
+	(void)snprintf(text->name, sizeof(text->name), "roceleaf_%s%.*s", family->prefix, length,
+		       family->field);
+	if (unit[0] != '\0' && !ends_with(text->name, unit)) {
+		size_t used = strlen(text->name);
+
+		(void)snprintf(text->name + used, sizeof(text->name) - used, "_%s", unit);
+	}
+	head(text, family->type == COUNTER ? "counter" : "gauge", unit, family->help);
+}
+
+static void sample_line(struct text *text, const char *labels, uint64_t value)
+{
+	const char *open = labels[0] == '\0' ? "" : "{", *shut = labels[0] == '\0' ? "" : "}";
+
+	if (text->digits == 0)
+		(void)fprintf(text->file, "%s%s%s%s%s %" PRIu64 "\n", text->name, text->suffix,
+			      open, labels, shut, value);
+	else
+		(void)fprintf(text->file, "%s%s%s%s%s %" PRIu64 ".%0*" PRIu64 "\n", text->name,
+			      text->suffix, open, labels, shut, value / text->units_per,
+			      text->digits, value % text->units_per);
+}
+
+static uint64_t value_at(const void *sample, size_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)sample + offset, sizeof(value));
+	return value;
+}
+
+static void write_port(struct text *text, const struct family *family,
+		       const struct port_sample *port)
+{
+	if (family->scope == OF_PORT || (family->scope == OF_DEVICE && !port->is_cpu))
+		sample_line(text, port->labels, value_at(port, family->offset));
+	if (family->scope != OF_QUEUE && family->scope != OF_PAIR)
+		return;
+	for (uint32_t p = 0; p < PRIORITY_COUNT; p++) {
+		const struct queue_sample *queue = &port->queue[p];
+
+		if (family->scope == OF_QUEUE || queue->lossless)
+			sample_line(text, queue->labels, value_at(queue, family->offset));
+	}
+}
+
+static void write_family(struct text *text, const struct family *family,
+			 const struct samples *samples)
+{
+	head_of(text, family);
+	if (family->scope == OF_LEAF)
+		sample_line(text, "", value_at(&samples->leaf, family->offset));
+	for (uint32_t i = 0; family->scope == OF_WORKER && i < samples->worker_count; i++)
+		sample_line(text, samples->worker[i].labels,
+			    value_at(&samples->worker[i], family->offset));
+	for (uint32_t port = 0; port < samples->port_count; port++)
+		write_port(text, family, &samples->port[port]);
+}
+
+static void plain_gauge(struct text *text, const char *name, const char *unit, const char *help)
+{
+	(void)snprintf(text->name, sizeof(text->name), "roceleaf_%s", name);
+	text->suffix = "";
+	text->digits = 0;
+	head(text, "gauge", unit, help);
+}
+
+static void write_peak(struct text *text, size_t peak, const struct queue_sample *queue)
+{
+	char labels[LABELS_BYTES + 32];
+
+	if (peaks[peak].scope == OF_PAIR && !queue->lossless)
+		return;
+	for (unsigned kind = 0; kind < PEAK_KINDS; kind++) {
+		(void)snprintf(labels, sizeof(labels), "%s,kind=\"%s\"", queue->labels,
+			       peak_names[kind]);
+		sample_line(text, labels, value_at(&queue->peak[kind], peaks[peak].offset));
+	}
+}
+
+static void write_peaks(struct text *text, const struct samples *samples)
+{
+	char labels[64];
+
+	for (size_t i = 0; i < sizeof(peaks) / sizeof(peaks[0]); i++) {
+		plain_gauge(text, peaks[i].name, "bytes", peaks[i].help);
+		for (uint32_t port = 0; port < samples->port_count; port++)
+			for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
+				write_peak(text, i, &samples->port[port].queue[p]);
+	}
+	plain_gauge(text, "buffer_shared_peak_bytes", "bytes", "the most that all pairs shared");
+	for (unsigned kind = 0; kind < PEAK_KINDS; kind++) {
+		(void)snprintf(labels, sizeof(labels), "kind=\"%s\"", peak_names[kind]);
+		sample_line(text, labels, samples->leaf.peak[kind].shared_bytes);
+	}
+	plain_gauge(text, "buffer_headroom_peak_bytes", "bytes",
+		    "the most of headroom that all pairs used");
+	for (unsigned kind = 0; kind < PEAK_KINDS; kind++) {
+		(void)snprintf(labels, sizeof(labels), "kind=\"%s\"", peak_names[kind]);
+		sample_line(text, labels, samples->leaf.peak[kind].headroom_bytes);
+	}
+}
+
+static void write_drops(struct text *text, const struct samples *samples)
+{
+	static const struct family drops = {
+		"", "drop", "packets", "frames dropped, by reason", COUNTER, OF_PORT, 0};
+	char labels[LABELS_BYTES + 64];
+
+	head_of(text, &drops);
+	for (uint32_t port = 0; port < samples->port_count; port++) {
+		for (unsigned reason = 0; reason < DROP_COUNT; reason++) {
+			(void)snprintf(labels, sizeof(labels), "%s,reason=\"%s\"",
+				       samples->port[port].labels, reason_names[reason]);
+			sample_line(text, labels, samples->port[port].port.drop[reason]);
+		}
+	}
+}
+
+static void write_build(struct text *text, const struct leaf_sample *leaf)
+{
+	char labels[2 * CONFIG_NAME_BYTES + 64];
+
+	(void)snprintf(labels, sizeof(labels), "leaf=\"%s\",version=\"%s\"", leaf->name,
+		       leaf->info.version);
+	(void)snprintf(text->name, sizeof(text->name), "roceleaf_build");
+	text->suffix = "_info";
+	text->digits = 0;
+	head(text, text->classic ? "gauge" : "info", "", "the leaf and its version");
+	sample_line(text, labels, 1);
+}
+
+char *openmetrics_text(struct daemon *daemon, bool classic, size_t *size)
+{
+	struct samples *samples = sample_all(daemon);
+	char *memory = NULL;
+	struct text text = {.file = open_memstream(&memory, size), .classic = classic};
+
+	if (samples != NULL && text.file != NULL) {
+		write_build(&text, &samples->leaf);
+		for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+			write_family(&text, &families[i], samples);
+		write_peaks(&text, samples);
+		write_drops(&text, samples);
+		if (!classic)
+			(void)fprintf(text.file, "# EOF\n");
+	}
+	if (text.file != NULL && (fclose(text.file) != 0 || samples == NULL)) {
+		free(memory);
+		memory = NULL;
+	}
+	free(samples);
+	return memory;
+}
