@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dataplane/egress.h"
 
+#include "dataplane/balance/spray.h"
 #include "dataplane/dwrr.h"
 #include "dataplane/internal.h"
 
@@ -171,6 +172,9 @@ static void drop_queued(struct worker *worker, struct rte_mbuf *packet, uint16_t
 {
 	if (reason == DROP_WATCHDOG)
 		count_watchdog(worker, port, packet_meta(packet));
+	if (reason == DROP_LINK_DOWN && (packet_meta(packet)->flags & PACKET_SPRAYED) != 0 &&
+	    spray_again(worker, packet))
+		return;
 	packet_drop(worker, packet, reason);
 }
 

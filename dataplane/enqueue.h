@@ -83,7 +83,7 @@ static inline void enqueue_parsed(struct worker *worker, struct burst *burst, ui
 	}
 	enqueue(worker, burst->packet[i], egress,
 		(struct packet_meta){
-			.flags = parsed->kind,
+			.flags = (uint8_t)(parsed->kind | (parsed->flags & PARSED_SPRAYED)),
 			.l3_offset = parsed->l3_offset,
 			.priority = burst->priority[i],
 			.cost_bytes = parsed->length,

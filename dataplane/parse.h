@@ -49,6 +49,7 @@ enum packet_kind {
 #define PARSED_PORTS     0x04u /* ports is valid */
 #define PARSED_ROCE      0x08u /* opcode, destination_qp, psn are valid */
 #define PARSED_SEQUENCED 0x10u /* may carry a number of in-order spray; never set by parse */
+#define PARSED_SPRAYED   0x20u /* has got a number of in-order spray here; PACKET_SPRAYED */
 
 /*
  * Of one packet; half a cache line, on the stack of the burst. Written as four words of eight bytes:

@@ -249,7 +249,7 @@ void route_packet(struct worker *worker, struct burst *burst, uint32_t i)
 					    ? group_of4(worker, burst, i)
 					    : group_of6(worker, burst, i);
 	const struct snapshot *snapshot = burst->snapshot;
-	const struct parsed *parsed = &burst->parsed[i];
+	struct parsed *parsed = &burst->parsed[i];
 	const struct adjacency *adjacency;
 
 	if (group == NULL)

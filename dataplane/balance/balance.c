@@ -20,7 +20,7 @@ static uint32_t spray_member(struct worker *worker, const struct group *group,
 }
 
 static uint32_t spray_ordered(struct worker *worker, const struct group *group,
-			      const struct parsed *parsed, uint8_t *ip, uint32_t hash)
+			      struct parsed *parsed, uint8_t *ip, uint32_t hash)
 {
 	struct spray *spray = worker_spray(worker);
 
@@ -30,8 +30,8 @@ static uint32_t spray_ordered(struct worker *worker, const struct group *group,
 	return spray_choose(worker, spray, group, parsed, ip, hash);
 }
 
-uint32_t balance_choose(struct worker *worker, const struct group *group,
-			const struct parsed *parsed, uint8_t *ip, uint8_t priority)
+uint32_t balance_choose(struct worker *worker, const struct group *group, struct parsed *parsed,
+			uint8_t *ip, uint8_t priority)
 {
 	const struct snapshot *snapshot = worker->snapshot;
 	const struct adjacency *member = &snapshot->adjacency[group->members];

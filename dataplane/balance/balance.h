@@ -57,8 +57,8 @@ struct balance_state {
  * @param ip     its IP header; in-order spray may write the UDP checksum
  * @return member 0..group->balanced-1; one without a weight only when none has one
  */
-uint32_t balance_choose(struct worker *worker, const struct group *group,
-			const struct parsed *parsed, uint8_t *ip, uint8_t priority);
+uint32_t balance_choose(struct worker *worker, const struct group *group, struct parsed *parsed,
+			uint8_t *ip, uint8_t priority);
 
 /**
  * Control: make what a snapshot's modes need and isn't there, before it is published.

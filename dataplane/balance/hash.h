@@ -87,10 +87,11 @@ static inline uint32_t balance_member(uint32_t hash, uint32_t count)
 /**
  * Member of a group for a hash, by weights.
  * @param member its adjacencies; at least one of them has a weight
+ * @param allowed bit mask of those of the first 64 that may be taken; at least one, with a weight
  * Cost: 10 instructions for each draw; as many of these on average as the largest weight is times the mean
  */
-static inline uint32_t balance_weighted(uint32_t hash, const struct adjacency *member,
-					uint32_t count)
+static inline uint32_t balance_weighted_among(uint32_t hash, const struct adjacency *member,
+					      uint32_t count, uint64_t allowed)
 {
 	uint64_t drawn = hash;
 	uint32_t i = 0;
@@ -100,13 +101,21 @@ static inline uint32_t balance_weighted(uint32_t hash, const struct adjacency *m
 		/* The first draw alone is the one of balance_member(). */
 		drawn = balance_mix(drawn + draw, UINT64_C(0xD6E8FEB86659FD93));
 		drawn ^= drawn >> 29;
-		if ((drawn >> 32 & (BALANCE_WEIGHT_MAX - 1)) < member[i].weight)
+		if ((drawn >> 32 & (BALANCE_WEIGHT_MAX - 1)) < member[i].weight &&
+		    (allowed >> (i & 63) & 1) != 0)
 			return i;
 	}
 	for (uint32_t k = 0; k < count; k++, i = i + 1 == count ? 0 : i + 1)
-		if (member[i].weight != 0)
+		if (member[i].weight != 0 && (allowed >> (i & 63) & 1) != 0)
 			return i;
 	return i;
+}
+
+/** The same, of all that have a weight. */
+static inline uint32_t balance_weighted(uint32_t hash, const struct adjacency *member,
+					uint32_t count)
+{
+	return balance_weighted_among(hash, member, count, UINT64_MAX);
 }
 
 /** Hash of a packet's flow in a balanced group. @param ip its IP header */

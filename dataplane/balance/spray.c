@@ -79,11 +79,13 @@ static __rte_noinline void clear_cnp(struct spray *spray, const struct parsed *p
 }
 
 uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct group *group,
-		      const struct parsed *parsed, uint8_t *ip, uint32_t hash)
+		      struct parsed *parsed, uint8_t *ip, uint32_t hash)
 {
 	const struct adjacency *member = &worker->snapshot->adjacency[group->members];
-	const uint32_t path = balance_weighted(hash, member, group->balanced);
 	struct spray_leaf *peer = &spray->leaf[group->peer];
+	/* Not by a path that is down at its other end, either. */
+	const uint32_t path = balance_weighted_among(hash, member, group->balanced,
+						     peer->mask != 0 ? peer->mask : UINT64_MAX);
 	struct spray_decision decision;
 	struct balance_key key;
 
@@ -105,12 +107,53 @@ uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct g
 	if (decision.verdict == SPRAY_CLEAR)
 		return path;
 	counter_add(&spray->counters.sequenced, 1);
+	parsed->flags |= PARSED_SPRAYED;
 	peer->sprayed_ps = worker->now_ps;
 	if (decision.verdict == SPRAY_FIRST || peer->mask == 0)
 		return path;
 	if (peer->look-- == 0 || peer->looked_ps != worker->now_ps)
 		look(worker, peer, member, worker->snapshot->by_dscp[balance_key_dscp(&key)]);
 	return weights_choose(&peer->weights);
+}
+
+bool spray_again(struct worker *worker, struct rte_mbuf *packet)
+{
+	const struct snapshot *snapshot = worker->snapshot;
+	const struct packet_meta *meta = packet_meta(packet);
+	struct spray *spray = worker_spray(worker);
+	uint8_t *frame = packet_data(packet), *ip = frame + meta->l3_offset;
+	const struct adjacency *member;
+	const struct group *group;
+	struct spray_leaf *peer;
+
+	group = &snapshot->group[(meta->flags & PACKET_IPV4) != 0
+					 ? fib_find4(snapshot->fib[0],
+						     rte_be_to_cpu_32(load_u32(ip + 16)))
+					 : fib_find6(snapshot->fib[0], ip + 24)];
+	if (spray == NULL || group->balanced == 0 || group->peer == PEER_NONE)
+		return false;
+	peer = &spray->leaf[group->peer];
+	if (peer->mask == 0)
+		return false;
+	member = &snapshot->adjacency[group->members];
+	look(worker, peer, member, meta->priority);
+	member += weights_choose(&peer->weights);
+	if (member->egress == PORT_NONE || member->vlan != 0 ||
+	    packet_length(packet) - meta->l3_offset > member->mtu_bytes)
+		return false;
+	memcpy(frame, member, ADJACENCY_MAC_BYTES);
+	port_charge(worker, packet->port, meta->priority, meta->cost_bytes);
+	counter_add(&spray->counters.rerouted, 1);
+	if (worker->leaf->owner[member->egress] != worker->id) {
+		packets_charge(worker, meta->priority);
+		handover_packet(worker, packet, member->egress);
+		packets_charge(worker, meta->priority);
+		return true;
+	}
+	worker->admitted[meta->priority]++;
+	packets_charge(worker, meta->priority);
+	enqueue_given(worker, packet, member->egress);
+	return true;
 }
 
 /* --- destination --- */

@@ -73,6 +73,8 @@ struct worker;
 /* X(field, unit, help): of a worker, beside those of resequencer.h and spray_source.h */
 #define SPRAY_COUNTERS(X)                                                                        \
 	X(sequenced, "packets", "packets that left with a number")                               \
+	X(rerouted, "packets",                                                                   \
+	  "packets with a number that left a dead uplink's queue for another one")               \
 	X(restored, "packets", "packets that came with a number, which gave way to 0")           \
 	X(messages_sent, "messages", "messages to other leaves")                                 \
 	X(messages_received, "messages", "messages of other leaves that were taken")             \
@@ -145,11 +147,17 @@ struct spray *spray_create(const struct leaf *leaf, const struct snapshot *snaps
 void spray_free(struct spray *spray);
 
 /**
- * Choose a next hop, and number the packet if its flow is sprayed.
+ * Choose a next hop, and number the packet if its flow is sprayed (PARSED_SPRAYED).
  * @param ip its IP header; the UDP checksum may change
  */
 uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct group *group,
-		      const struct parsed *parsed, uint8_t *ip, uint32_t hash);
+		      struct parsed *parsed, uint8_t *ip, uint32_t hash);
+
+/**
+ * A packet, PACKET_SPRAYED, waits for a port whose link went down: queue it for another uplink. It isn't charged.
+ * @return false: there is none
+ */
+bool spray_again(struct worker *worker, struct rte_mbuf *packet);
 
 /** May a packet from the fabric carry a number? @param ip its IP header */
 static inline bool spray_suspects(const struct parsed *parsed, const uint8_t *ip)

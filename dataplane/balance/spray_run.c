@@ -70,8 +70,7 @@ void spray_configure(struct worker *worker, uint64_t now_ps)
 	if (!spray->started) {
 		spray->started = true;
 		spray->start_ps = now_ps;
-		spray->feedback_ps = spray->due_ps = now_ps;
-		spray->tick_ps = now_ps - SILENCE_TICK_PS;
+		spray->feedback_ps = now_ps;
 	}
 	for (uint16_t peer = 0; peer < spray->leaves; peer++) {
 		uint32_t mask = spray->leaf[peer].mask;
@@ -80,7 +79,7 @@ void spray_configure(struct worker *worker, uint64_t now_ps)
 		if (worker->id == 0 && (mask != spray->leaf[peer].mask || mask == 0))
 			spray->leaf[peer].hello_ps = now_ps - SPRAY_HELLO_PS;
 	}
-	spray->due_ps = now_ps;
+	spray->tick_ps = now_ps - SILENCE_TICK_PS; /* whatever is to be said is said now */
 }
 
 static void ask_all(struct worker *worker, struct spray *spray)
