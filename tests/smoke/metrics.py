@@ -16,6 +16,7 @@ import urllib.request
 import lab
 from lab import Skip, World, call, check, check_equal, wait_until
 
+RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/prometheus")
 PORT = 9469
 SERVER = 9470
 OPENMETRICS = "application/openmetrics-text;version=1.0.0"
@@ -31,6 +32,9 @@ ports:
   - {name: p3, device: h3, speed: 1G, address: [10.2.0.1/24]}
 vlans:
   - {id: 100, address: [10.1.0.1/24]}
+classes:
+  - {priority: 3, name: roce, dscp: [26], lossless: true, weight: 60}
+  - {priority: 0, name: best-effort, weight: 20}
 """
 
 
@@ -93,6 +97,17 @@ def test_reads_only():
     check_equal((status, text), (200, ""), "HEAD")
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "BREW"):
         check_equal(get(method=method, body="x" * 100)[0], 405, method)
+
+
+def test_rules():
+    """The alerts fire when they should, and read metrics that there are"""
+    lab.shared(Watched)
+    done = call("promtool", "test", "rules", os.path.join(RULES, "roceleaf-rules-test.yaml"), ok=False)
+    check_equal(done.returncode, 0, f"promtool test rules: {done.stdout}{done.stderr}")
+    with open(os.path.join(RULES, "roceleaf-rules.yaml"), encoding="utf-8") as file:
+        read = set(re.findall(r"\broceleaf_\w+", file.read()))
+    there = set(re.findall(r"^roceleaf_\w+", get()[2], flags=re.M))
+    check_equal(sorted(read - there), [], "metrics that the rules read and the leaf doesn't have")
 
 
 def test_prometheus():
