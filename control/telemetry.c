@@ -21,6 +21,7 @@ static const struct {
 	{"/roceleaf/queues", telemetry_queues, "Eight queues a port. Parameter: cursor"},
 	{"/roceleaf/buffers", telemetry_buffers, "Lossless ports' buffers. Parameter: cursor"},
 	{"/roceleaf/pool", telemetry_pool, "What all buffers share, one row"},
+	{"/roceleaf/peaks", telemetry_peaks, "Peaks, in three copies. Parameter: cursor"},
 	{"/roceleaf/pfc", telemetry_pfc, "Pauses of each queue. Parameter: cursor"},
 	{"/roceleaf/pfc_ports", telemetry_pfc_ports, "PFC frames of each port. Parameter: cursor"},
 	{"/roceleaf/ecn", telemetry_ecn, "Queues that mark or drop early. Parameter: cursor"},

@@ -9,6 +9,7 @@
  *	/roceleaf/queues       the eight queues of each port
  *	/roceleaf/buffers      occupancy and thresholds of each lossless (port, priority)
  *	/roceleaf/pool         one row: what all of these share
+ *	/roceleaf/peaks        the most that queues and buffers held, in three copies
  *	/roceleaf/pfc          pauses of each (port, priority), both ways
  *	/roceleaf/pfc_ports    PFC frames of each port, and other MAC control
  *	/roceleaf/ecn          thresholds and marks of queues that mark or drop early

@@ -35,6 +35,9 @@ telemetry_table_fn telemetry_pfc;
 telemetry_table_fn telemetry_pfc_ports;
 telemetry_table_fn telemetry_ecn;
 
+/* telemetry_peaks.c */
+telemetry_table_fn telemetry_peaks;
+
 /* telemetry_losses.c */
 telemetry_table_fn telemetry_drops;
 telemetry_table_fn telemetry_reasons;

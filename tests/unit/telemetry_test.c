@@ -617,3 +617,17 @@ Test(telemetry, answers_nothing_once_stopped)
 	client_close(&client);
 	cr_assert_eq(telemetry_start((struct daemon *)&fake), 0);
 }
+
+Test(telemetry, peaks_come_in_three_copies)
+{
+	struct reply reply = ask("/roceleaf/peaks");
+
+	cr_assert_str_eq(reply_text(&reply, "port", 11), "port1");
+	cr_expect_eq(reply_number(&reply, "priority", 11), 3);
+	cr_expect_eq(reply_number(&reply, "queue_user_bytes", 11), 100 + PEAK_USER);
+	cr_expect_eq(reply_number(&reply, "queue_periodic_bytes", 11), 100 + PEAK_PERIODIC);
+	cr_expect_eq(reply_number(&reply, "queue_persistent_bytes", 11), 100 + PEAK_PERSISTENT);
+	cr_expect_eq(reply_number(&reply, "occupancy_user_bytes", 11), 3);
+	cr_expect_eq(reply_number(&reply, "headroom_persistent_bytes", 11), 5);
+	reply_free(&reply);
+}

@@ -40,6 +40,14 @@ static bool buffer_is_idle(const struct reply *reply, size_t row)
 	       strcmp(reply_text(reply, "reason", row), "-") == 0;
 }
 
+static bool peak_is_none(const struct reply *reply, size_t row)
+{
+	return reply_number(reply, "queue_persistent_bytes", row) == 0 &&
+	       reply_number(reply, "queue_user_bytes", row) == 0 &&
+	       reply_number(reply, "occupancy_persistent_bytes", row) == 0 &&
+	       reply_number(reply, "occupancy_user_bytes", row) == 0;
+}
+
 static bool pfc_is_quiet(const struct reply *reply, size_t row)
 {
 	return reply_number(reply, "rx_frames", row) == 0 &&
@@ -155,6 +163,18 @@ static const struct view_column buffer_columns[] = {
 	{"Headroom", "headroom_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Lost", "lost_packets", cell_loss, TABLE_RIGHT, VIEW_TOTALS},
 	{"Lost/s", "lost_packets", cell_loss_rate, TABLE_RIGHT, VIEW_RATES},
+};
+
+static const struct view_column peak_columns[] = {
+	{"Port", "port", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"Queue", "priority", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"User", "queue_user_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Periodic", "queue_periodic_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Persistent", "queue_persistent_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Buffer user", "occupancy_user_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Persistent", "occupancy_persistent_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Headroom user", "headroom_user_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Persistent", "headroom_persistent_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
 };
 
 static const struct view_column pfc_columns[] = {
@@ -347,9 +367,8 @@ const struct view views[] = {
 	 .hides = queue_is_idle,
 	 .hidden = "idle queues",
 	 .help = "the eight egress queues of each port",
-	 .about =
-		 "Share is the queue's part of all bytes that its port sent. Deepest is since the\n"
-		 "start and is not cleared. Queues that never sent anything are left out."},
+	 .about = "Share is the queue's part of all bytes that its port sent. Deepest is the\n"
+		  "persistent peak. Queues that never sent anything are left out."},
 	{.name = "buffers",
 	 .command = "/roceleaf/buffers",
 	 COLUMNS(buffer_columns),
@@ -372,7 +391,19 @@ const struct view views[] = {
 		 "PFC. The first table is what all ports share: the shared buffer, what lossy\n"
 		 "classes use of their share, and packets waiting; the guard acts when as few\n"
 		 "packet buffers as Guard says are left of Packets max. All in bytes but these.\n"
-		 "Peaks are since the start and are not cleared."},
+		 "Peaks are the persistent ones of 'show peaks'."},
+	{.name = "peaks",
+	 .command = "/roceleaf/peaks",
+	 COLUMNS(peak_columns),
+	 .by_port = true,
+	 .hides = peak_is_none,
+	 .hidden = "queues that never held anything",
+	 .help = "the most that queues and buffers held, in three copies",
+	 .about =
+		 "Bytes in the egress queue, in the buffer of those that came in through the port, and\n"
+		 "of these in headroom. Each is kept in three copies since the start or the last\n"
+		 "'clear-peaks' of its kind: user, periodic (the leaf clears it every 2 minutes)\n"
+		 "and persistent. --json has all of them.\n"},
 	{.name = "pfc",
 	 .command = "/roceleaf/pfc",
 	 COLUMNS(pfc_columns),
@@ -405,7 +436,7 @@ const struct view views[] = {
 		 "that grows to Pmax at Kmax, and always above. Marked counts those marked here,\n"
 		 "Marked % is their part of the packets sent. Not ECT were to be marked, but can't\n"
 		 "be: their sender doesn't know ECN. WRED drops are early drops of lossy packets.\n"
-		 "Deepest is since the start and is not cleared."},
+		 "Deepest is the persistent peak."},
 	{.name = "classes",
 	 .command = "/roceleaf/classes",
 	 COLUMNS(class_columns),
