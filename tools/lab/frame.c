@@ -288,7 +288,8 @@ static inline bool read_transport(const uint8_t *data, uint32_t real, uint32_t l
 /* An untagged IPv4 header without options, and UDP, in a frame that contradicts neither. */
 static inline bool usual(const uint8_t *data, uint32_t length)
 {
-	return load32(data + 12) >> 8 == (RTE_ETHER_TYPE_IPV4 << 8 | RTE_IPV4_VHL_DEF) &&
+	return load16(data + 34 + 6) == 0 &&
+	       load32(data + 12) >> 8 == (RTE_ETHER_TYPE_IPV4 << 8 | RTE_IPV4_VHL_DEF) &&
 	       data[14 + 9] == IPPROTO_UDP && load16(data + 14 + 2) == length - 14 &&
 	       load32(data + 34 + 2) == ((uint32_t)FRAME_UDP_PORT << 16) + length - 34;
 }
@@ -305,9 +306,12 @@ bool frame_read(struct rte_mbuf *packet, struct frame_view *view)
 	if (likely(usual(data, length))) {
 		view->family = 4;
 		view->tos = data[14 + 1];
+		view->checksum = 0;
 		view->destination_ip = data + 14 + 16;
 		return read_transport(data, real, length, 14 + 20 + 8, view);
 	}
-	return read_ip(data, real, length, view, &at) && load16(data + at + 2) == FRAME_UDP_PORT &&
-	       read_transport(data, real, length, at + 8, view);
+	if (!read_ip(data, real, length, view, &at) || load16(data + at + 2) != FRAME_UDP_PORT)
+		return false;
+	view->checksum = (uint16_t)load16(data + at + 6);
+	return read_transport(data, real, length, at + 8, view);
 }

@@ -146,6 +146,7 @@ struct frame_view {
 	uint8_t opcode;
 	bool stamped;
 	bool ack_request, becn;
+	uint16_t checksum; /* of UDP; senders here leave it 0 */
 	uint8_t syndrome; /* of an AETH; else 0 */
 	uint32_t msn;
 	uint32_t queue_pair;

@@ -115,6 +115,7 @@ struct host {
 	uint64_t sent_packets;
 	uint64_t received_packets;
 	uint64_t stray_packets; /* of those, not for a flow of ours */
+	uint64_t checksums;     /* of those, with a UDP checksum, which nobody here sends */
 	uint64_t pause_until_ps[PRIORITY_COUNT];
 	uint64_t pause_since_ps[PRIORITY_COUNT]; /* valid while paused */
 	uint64_t paused_ps[PRIORITY_COUNT];      /* sum of the pauses that are over */

@@ -224,6 +224,7 @@ static inline void host_take(struct host *host, struct rte_mbuf *packet, uint64_
 	uint32_t id;
 
 	if (likely(frame_read(packet, &view))) {
+		host->checksums += view.checksum != 0;
 		id = view.queue_pair - FLOW_QUEUE_PAIR;
 		flow = &traffic->flows[id];
 		if (likely(id < traffic->flow_count)) {
