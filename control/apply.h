@@ -40,7 +40,7 @@ struct apply_state {
 	uint32_t packets_held; /* of these, what rings and caches may hold; the lab: 0 */
 	uint64_t poll_ps;      /* worst poll interval of a worker; the lab: 0 */
 	uint64_t hash_seed;
-	uint64_t spray_epoch; /* larger with each start; not 0 */
+	uint64_t spray_epoch; /* larger with each start, the same over reloads; not 0 */
 };
 
 /*

@@ -188,7 +188,36 @@ static void print_classes(const struct config *config, const struct snapshot *sn
 	(void)fprintf(out, "QUANTUM in bytes, of the queue that each port has for each class.\n\n");
 }
 
-/* Only where not all goes by hash. */
+/* Who sprays to whom, whether or not something of ours is sprayed. */
+static void print_spray(const struct config *config, const struct snapshot *snapshot, bool used,
+			FILE *out)
+{
+	const struct config_spray *spray = &config->balance.spray;
+	char text[64];
+
+	if (spray->peer_count == 0)
+		return;
+	(void)fprintf(out, "in-order spray: we are %s; ",
+		      config_format_ip(&spray->address, text, sizeof(text)));
+	if (used)
+		(void)fprintf(out, "a flow is sprayed after %u bytes", spray->promote_bytes);
+	else
+		(void)fprintf(out, "nothing of ours is sprayed, as no class and no route says so");
+	(void)fprintf(out, "; held to restore order: at most %llu bytes in %u frames\n",
+		      (unsigned long long)snapshot->spray.hold_bytes, snapshot->spray.hold_packets);
+	for (uint16_t i = 0; i < spray->peer_count; i++) {
+		const struct config_peer *peer = &spray->peers[i];
+
+		(void)fprintf(out, "  peer %-16s over %u uplinks serves ",
+			      config_format_ip(&peer->address, text, sizeof(text)),
+			      snapshot->spray.peer[i].count);
+		print_addresses(peer->prefixes, peer->prefix_count, out);
+		(void)fprintf(out, "\n");
+	}
+	(void)fprintf(out, "\n");
+}
+
+/* Modes only where not all goes by hash. */
 static void print_balance(const struct config *config, const struct snapshot *snapshot, FILE *out)
 {
 	static const char *const names[BALANCE_MODES] = {
@@ -207,6 +236,7 @@ static void print_balance(const struct config *config, const struct snapshot *sn
 	for (uint32_t i = 0; i < config->route_count; i++)
 		if (config->routes[i].balance != CONFIG_BALANCE_DEFAULT)
 			modes |= 1u << apply_balance_mode(config, config->routes[i].balance);
+	print_spray(config, snapshot, (modes >> BALANCE_SPRAY & 1) != 0, out);
 	if (modes == 1u << BALANCE_ECMP)
 		return;
 	for (uint8_t i = 0; i < config->class_count; i++)

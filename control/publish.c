@@ -75,6 +75,7 @@ struct snapshot *publish_build(struct daemon *daemon, const struct config *confi
 		.neighbour = list,
 		.packets_max = daemon->memory.buffer_count,
 		.hash_seed = daemon->hash_seed,
+		.spray_epoch = daemon->started_ns / 1000,
 	};
 	struct snapshot *snapshot = NULL;
 
