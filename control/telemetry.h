@@ -14,6 +14,9 @@
  *	/roceleaf/pfc_ports    PFC frames of each port, and other MAC control
  *	/roceleaf/ecn          thresholds and marks of queues that mark or drop early
  *	/roceleaf/classes      the traffic classes of the config in force
+ *	/roceleaf/balance      each uplink: its share of what has several next hops (a sample)
+ *	/roceleaf/spread       one row: all uplinks together
+ *	/roceleaf/flows        the largest flows over several next hops, largest first (a sample)
  *	/roceleaf/fdb          what the bridge has learned
  *	/roceleaf/routes       connected and static routes, a row per next hop
  *	/roceleaf/neighbours   static ones and those of the kernel

@@ -42,6 +42,11 @@ telemetry_table_fn telemetry_peaks;
 telemetry_table_fn telemetry_drops;
 telemetry_table_fn telemetry_reasons;
 
+/* telemetry_balance.c */
+telemetry_table_fn telemetry_balance;
+telemetry_table_fn telemetry_spread;
+telemetry_table_fn telemetry_flows;
+
 /* telemetry_addresses.c: what has addresses in it */
 telemetry_table_fn telemetry_fdb;
 telemetry_table_fn telemetry_routes;

@@ -214,6 +214,31 @@ struct spray_totals {
 /** All zero without in-order spray. */
 void leaf_spray_totals(const struct leaf *leaf, struct spray_totals *totals);
 
+/* The largest of the flows that are spread over uplinks (balance/sketch.h). */
+struct leaf_flows {
+	uint64_t bytes; /* of all flows, in a second */
+	uint32_t count;
+	struct sketch_flow
+		flow[WORKER_COUNT_MAX * SKETCH_FLOWS]; /* the largest first; bytes in a second */
+};
+
+/**
+ * Flows of the last complete windows, which end within the last two.
+ * @param now_ps     the workers' time
+ * @param port_bytes NULL, or [port_count + 1]: what each port carried of them in a second
+ */
+void leaf_flows(const struct leaf *leaf, uint64_t now_ps, struct leaf_flows *flows,
+		uint64_t *port_bytes);
+
+/**
+ * The worst band (balance/quality.h) in which a worker last found a port, over all classes. They look when a
+ * flowlet begins: 0 where none ever did.
+ */
+uint8_t leaf_quality_band(const struct leaf *leaf, uint16_t port);
+
+/** Bytes of packets with several next hops that went by a port, since the start; an estimate. */
+uint64_t leaf_spread_bytes(const struct leaf *leaf, uint16_t port);
+
 /** @param now_ps the workers' time */
 void leaf_pfc_totals(const struct leaf *leaf, uint16_t port, uint8_t priority, uint64_t now_ps,
 		     struct pfc_totals *totals);

@@ -250,6 +250,7 @@ void route_packet(struct worker *worker, struct burst *burst, uint32_t i)
 					    : group_of6(worker, burst, i);
 	const struct snapshot *snapshot = burst->snapshot;
 	struct parsed *parsed = &burst->parsed[i];
+	uint8_t *ip = packet_data(burst->packet[i]) + parsed->l3_offset;
 	const struct adjacency *adjacency;
 
 	if (group == NULL)
@@ -257,16 +258,17 @@ void route_packet(struct worker *worker, struct burst *burst, uint32_t i)
 	adjacency = &snapshot->adjacency[group->first];
 	if (group->balanced != 0)
 		adjacency = &snapshot->adjacency[group->members] +
-			    balance_choose(worker, group, parsed,
-					   packet_data(burst->packet[i]) + parsed->l3_offset,
-					   burst->priority[i]);
+			    balance_choose(worker, group, parsed, ip, burst->priority[i]);
 	else if (group->count == 0)
 		adjacency = route_special(worker, burst, i, group);
 	else if (group->count != 1)
-		adjacency += choose(snapshot->hash_seed, parsed,
-				    packet_data(burst->packet[i]) + parsed->l3_offset, group);
-	if (adjacency != NULL)
-		send_any(worker, burst, i, adjacency);
+		adjacency += choose(snapshot->hash_seed, parsed, ip, group);
+	if (adjacency == NULL)
+		return;
+	if ((group->balanced != 0 || group->count > 1) &&
+	    !balance_passes(&worker->balance, parsed->length))
+		balance_sample(worker, parsed, ip, burst->priority[i], adjacency->egress);
+	send_any(worker, burst, i, adjacency);
 }
 
 /* Any packet that isn't just rewritten and queued. */
@@ -310,6 +312,8 @@ static __rte_noinline void route_balanced(struct worker *worker, struct burst *b
 	classifier_count(classifier, priority, length);
 	adjacency = &snapshot->adjacency[group->members] +
 		    balance_choose(worker, group, parsed, frame + ETHERNET_BYTES, priority);
+	if (!balance_passes(&worker->balance, length))
+		balance_sample(worker, parsed, frame + ETHERNET_BYTES, priority, adjacency->egress);
 	if (length > adjacency->plain_bytes_max) {
 		send_any(worker, burst, i, adjacency);
 		return;
@@ -355,6 +359,9 @@ void route_burst(struct worker *worker, struct burst *burst)
 
 			parsed_set_plain(&parsed, frame, packet->data_len, length, &ip);
 			adjacency += choose(hash_seed, &parsed, frame + ETHERNET_BYTES, group);
+			/* The sketch's turn: route_packet() will see to it. (Cheapest for all others.) */
+			if (!balance_passes(&worker->balance, length))
+				length = UINT32_MAX;
 		}
 		if (unlikely(length > adjacency->plain_bytes_max || (uint8_t)ip.w1 <= 1)) {
 			route_balanced(worker, burst, (uint32_t)(at - burst->packet), &classifier);

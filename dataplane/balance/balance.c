@@ -52,3 +52,14 @@ uint32_t balance_choose(struct worker *worker, const struct group *group, struct
 		return balance_weighted(hash, member, group->balanced);
 	}
 }
+
+__rte_noinline void balance_sample(struct worker *worker, const struct parsed *parsed,
+				   const uint8_t *ip, uint8_t priority, uint16_t egress)
+{
+	struct balance_state *balance = &worker->balance;
+	struct sketch *sketch = atomic_load_explicit(&balance->sketch, memory_order_acquire);
+
+	/* No frame is longer than the shortest distance, so that the sum isn't below 0. */
+	balance->sample_bytes -= parsed->length;
+	balance->sample_bytes += sketch_take(sketch, worker->now_ps, parsed, ip, priority, egress);
+}

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "dataplane/balance/quality.h"
+#include "dataplane/balance/sketch.h"
 
 struct flowlet_table;
 struct group;
@@ -43,6 +44,8 @@ struct balance_state {
 	_Atomic(struct spray_turns *) turns;
 	_Atomic(struct spray *) spray;
 	struct quality *quality; /* [priority][ports]; there before flowlets */
+	_Atomic(struct sketch *) sketch;
+	uint32_t sample_bytes; /* that may pass until the sketch looks at a packet */
 	struct {
 #define BALANCE_FIELD_(field, unit, help) _Atomic uint64_t field;
 		BALANCE_COUNTERS(BALANCE_FIELD_)
@@ -59,6 +62,22 @@ struct balance_state {
  */
 uint32_t balance_choose(struct worker *worker, const struct group *group, struct parsed *parsed,
 			uint8_t *ip, uint8_t priority);
+
+/**
+ * A packet goes to one of several next hops. Hot: 4 instructions.
+ * @return false: call balance_sample() with it
+ */
+static inline bool balance_passes(struct balance_state *balance, uint32_t length)
+{
+	if (__builtin_expect(balance->sample_bytes < length, false))
+		return false;
+	balance->sample_bytes -= length;
+	return true;
+}
+
+/** It is a packet's turn: let the sketch look at it. @param ip its IP header */
+void balance_sample(struct worker *worker, const struct parsed *parsed, const uint8_t *ip,
+		    uint8_t priority, uint16_t egress);
 
 /**
  * Control: make what a snapshot's modes need and isn't there, before it is published.

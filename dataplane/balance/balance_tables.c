@@ -73,16 +73,40 @@ static int prepare_spray(struct balance_state *balance, const struct leaf *leaf,
 	return spray == NULL ? -ENOMEM : 0;
 }
 
+static bool spreads(const struct snapshot *snapshot)
+{
+	for (uint32_t i = 0; i < snapshot->group_count; i++)
+		if (snapshot->group[i].balanced != 0 || snapshot->group[i].count > 1)
+			return true;
+	return false;
+}
+
+static int prepare_sketch(struct worker *worker)
+{
+	struct balance_state *balance = &worker->balance;
+	struct sketch *sketch;
+
+	if (atomic_load_explicit(&balance->sketch, memory_order_relaxed) != NULL)
+		return 0;
+	sketch = sketch_create(worker->leaf->ports,
+			       (worker->id + 1u) * UINT64_C(0x9E3779B97F4A7C15));
+	atomic_store_explicit(&balance->sketch, sketch, memory_order_release);
+	return sketch == NULL ? -ENOMEM : 0;
+}
+
 int balance_prepare(struct leaf *leaf, const struct snapshot *snapshot)
 {
 	bool flowlets = uses_mode(snapshot, BALANCE_FLOWLET);
 	bool turns = uses_mode(snapshot, BALANCE_SPRAY_UNORDERED);
+	bool sketches = spreads(snapshot);
 	int rc = 0;
 
 	for (uint16_t i = 0; i < leaf->worker_count; i++) {
 		struct balance_state *balance = &leaf->worker[i]->balance;
 
 		if (flowlets && prepare_flowlets(balance, leaf, snapshot->balance.flows) != 0)
+			rc = -ENOMEM;
+		if (sketches && prepare_sketch(leaf->worker[i]) != 0)
 			rc = -ENOMEM;
 		if (turns && prepare_turns(balance) != 0)
 			rc = -ENOMEM;
@@ -97,6 +121,7 @@ void balance_free(struct worker *worker)
 	free(atomic_load_explicit(&worker->balance.flowlets, memory_order_relaxed));
 	free(atomic_load_explicit(&worker->balance.turns, memory_order_relaxed));
 	free(worker->balance.quality);
+	sketch_free(atomic_load_explicit(&worker->balance.sketch, memory_order_relaxed));
 	spray_free(worker_spray(worker));
 }
 

@@ -45,13 +45,13 @@ uint32_t quality_band(const struct quality *quality, uint64_t queue_bytes, uint6
 	return band < QUALITY_BAND_MAX ? (uint32_t)band : QUALITY_BAND_MAX;
 }
 
-uint32_t quality_of_port(struct worker *worker, uint16_t port, uint8_t priority)
+static uint32_t band_of_port(struct worker *worker, struct quality *quality, uint16_t port,
+			     uint8_t priority)
 {
 	const struct leaf *leaf = worker->leaf;
 	const struct worker *owner = leaf->worker[leaf->owner[port]];
 	const struct pfc_port *pfc = &leaf->pfc[port];
 	uint64_t rate_bps = worker->snapshot->port[port].rate_bps;
-	struct quality *quality = &worker->balance.quality[(uint32_t)priority * leaf->ports + port];
 
 	if ((pfc_paused(pfc) >> priority & 1) != 0 &&
 	    time_after(pfc_until_ps(pfc, priority), worker->now_ps))
@@ -59,4 +59,14 @@ uint32_t quality_of_port(struct worker *worker, uint16_t port, uint8_t priority)
 	quality_sample(quality, worker->now_ps, counter_get(&owner->port_counters[port].tx_bytes),
 		       counter_get(&pfc->count[priority].rx_paused_ps), rate_bps);
 	return quality_band(quality, queue_depth_bytes(leaf_queue(leaf, port, priority)), rate_bps);
+}
+
+uint32_t quality_of_port(struct worker *worker, uint16_t port, uint8_t priority)
+{
+	struct quality *quality =
+		&worker->balance.quality[(uint32_t)priority * worker->leaf->ports + port];
+	uint32_t band = band_of_port(worker, quality, port, priority);
+
+	atomic_store_explicit(&quality->band, (uint8_t)band, memory_order_relaxed);
+	return band;
 }

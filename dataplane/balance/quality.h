@@ -20,6 +20,7 @@
 #ifndef DATAPLANE_BALANCE_QUALITY_H
 #define DATAPLANE_BALANCE_QUALITY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,6 +48,7 @@ struct quality {
 	uint64_t sent_bytes; /* counters as they were then */
 	uint64_t paused_ps;
 	bool started;
+	_Atomic uint8_t band; /* as somebody last asked; any thread may read it */
 };
 
 /**

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Modes of balancing, through a leaf with some uplinks. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -452,4 +453,77 @@ Test(balance_modes, LF_DOWN_flows_leave_an_uplink_that_is_down_at_once)
 	lose_uplink(BALANCE_FLOWLET);
 	lose_uplink(BALANCE_SPRAY_UNORDERED);
 	lose_uplink(BALANCE_STATIC);
+}
+
+/*
+ * Whatever the mode and the way through the stages, what has several next hops is counted, once. Expected with
+ * the error that balance/sketch.h states, four times.
+ */
+static void expect_counted(enum balance_mode mode, const struct frame *packet, bool plain)
+{
+	enum { ROUNDS = 1000, BURST = 32, FRAME_BYTES = 14 + 20 + 8 + 12 + 4 + 1400 };
+	const double all = (double)ROUNDS * BURST * FRAME_BYTES;
+	const double error = 4 * sqrt(all * SKETCH_SAMPLE_BYTES);
+	struct snapshot *snapshot = modes_open(mode, alike, 64);
+	struct group *group = &snapshot->group[snapshot->group_count - 1];
+	static struct leaf_flows flows;
+	uint64_t port_bytes[PORT_COUNT + 1], sum = 0, spread = 0;
+
+	cr_assert_eq(group->balanced, UPLINKS);
+	if (plain) {
+		group->count = UPLINKS;
+		group->first = UPLINK;
+		group->balanced = 0;
+	}
+	fixture_publish(&f, snapshot);
+	/* The first packet begins the window; the last one, after a second, ends it. */
+	for (uint32_t round = 0; round <= ROUNDS; round++) {
+		for (uint32_t i = 0; i < BURST; i++)
+			fixture_inject(&f, IN, packet);
+		fixture_settle(&f);
+		for (uint16_t port = UPLINK; port < PORT_COUNT; port++)
+			(void)fixture_discard(&f, port);
+		f.now_ps += (round == ROUNDS - 1 ? 2 : 1) * PS_PER_S / ROUNDS;
+	}
+	leaf_flows(f.leaf, f.now_ps, &flows, port_bytes);
+	cr_assert_eq(flows.count, 1);
+	cr_expect_float_eq((double)flows.bytes, all, error, "%ju of %.0f", (uintmax_t)flows.bytes,
+			   all);
+	cr_expect_eq(flows.flow[0].bytes, flows.bytes);
+	cr_expect_eq(flows.flow[0].key.qp, 0x21);
+	cr_expect_eq(flows.flow[0].key.priority, LOSSLESS);
+	for (uint16_t port = 0; port <= PORT_COUNT; port++) {
+		sum += port_bytes[port];
+		spread += leaf_spread_bytes(f.leaf, port);
+	}
+	/* Each was rounded down. */
+	cr_expect(sum <= flows.bytes && sum + UPLINKS > flows.bytes);
+	cr_expect_float_eq((double)spread, all, error);
+	if (mode == BALANCE_SPRAY_UNORDERED)
+		cr_expect_eq(flows.flow[0].egress, SKETCH_EGRESS_SEVERAL);
+	else
+		cr_expect_eq(port_bytes[flows.flow[0].egress], flows.bytes);
+	/* Nothing happens any more. */
+	leaf_flows(f.leaf, f.now_ps + 2 * SKETCH_WINDOW_PS, &flows, port_bytes);
+	cr_expect_eq(flows.count, 0);
+	fixture_close(&f);
+}
+
+Test(balance_modes, flows_over_several_uplinks_are_counted_once_in_every_mode)
+{
+	struct frame ipv4 = FRAME(.destination_mac = FIXTURE_ROUTER, .source_mac = HOST,
+				  .family = 4, .source = 0x0a000001, .destination = 0x0b000001,
+				  .source_port = 49152, .roce = true, .qp = 0x21,
+				  .traffic_class = DSCP_LOSSLESS << 2, .payload_bytes = 1400);
+	struct frame ipv6 = FRAME(.destination_mac = FIXTURE_ROUTER, .source_mac = HOST,
+				  .family = 6, .source6 = "fd02::1", .destination6 = "fd01::1",
+				  .source_port = 49152, .roce = true, .qp = 0x21,
+				  .traffic_class = DSCP_LOSSLESS << 2, .payload_bytes = 1380);
+
+	expect_counted(BALANCE_ECMP, &ipv4, true);
+	expect_counted(BALANCE_ECMP, &ipv6, true);
+	expect_counted(BALANCE_ECMP, &ipv4, false);
+	expect_counted(BALANCE_FLOWLET, &ipv4, false);
+	expect_counted(BALANCE_FLOWLET, &ipv6, false);
+	expect_counted(BALANCE_SPRAY_UNORDERED, &ipv4, false);
 }

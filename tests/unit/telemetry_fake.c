@@ -338,6 +338,44 @@ void leaf_pool_peaks(const struct leaf *leaf, enum peak_kind kind, struct pool_p
 	*totals = (struct pool_peak_totals){.shared_bytes = 12u + kind, .headroom_bytes = 14};
 }
 
+void leaf_flows(const struct leaf *leaf, uint64_t now_ps, struct leaf_flows *flows,
+		uint64_t *port_bytes)
+{
+	(void)leaf;
+	(void)now_ps;
+	flows->bytes = 0;
+	flows->count = fake.flows;
+	for (uint32_t i = 0; i < fake.flows; i++) {
+		flows->flow[i] = fake.flow;
+		flows->flow[i].key.qp = i;
+		flows->flow[i].bytes = 1000 * (fake.flows - i);
+		flows->bytes += flows->flow[i].bytes;
+	}
+	if (port_bytes != NULL) {
+		memset(port_bytes, 0, sizeof(*port_bytes) * (fake.config.port_count + 1u));
+		port_bytes[1] = flows->bytes / 4 * 3;
+		port_bytes[2] = flows->bytes / 4;
+	}
+}
+
+uint64_t leaf_spread_bytes(const struct leaf *leaf, uint16_t port)
+{
+	(void)leaf;
+	return port * 1000u;
+}
+
+uint8_t leaf_quality_band(const struct leaf *leaf, uint16_t port)
+{
+	(void)leaf;
+	return (uint8_t)(port + 1);
+}
+
+void leaf_spray_totals(const struct leaf *leaf, struct spray_totals *totals)
+{
+	(void)leaf;
+	*totals = (struct spray_totals){.held_bytes = 5, .held_bytes_max = 6};
+}
+
 void leaf_balance_totals(const struct leaf *leaf, struct balance_totals *totals)
 {
 	(void)leaf;

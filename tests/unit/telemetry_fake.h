@@ -29,6 +29,11 @@ extern struct fake {
 	uint64_t hold_expired;
 	uint32_t fdb_slots, fdb_every; /* every n-th slot is used */
 	uint32_t neighbours;
+	uint32_t
+		flows; /* all like `flow`, of queue pairs 0, 1..., each 1000 bytes less than the one before */
+	struct sketch_flow flow;
+	struct group group;
+	struct adjacency members[2];
 	uint64_t events;
 	char event_text[EVENTS_TEXT_BYTES];
 	uint16_t interfaces, address_count;

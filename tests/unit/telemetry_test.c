@@ -10,66 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <rte_eal.h>
-
 #include "control/telemetry.h"
 #include "dataplane/buffer.h"
-#include "dataplane/buffer.h"
+#include "tests/unit/telemetry_client.h"
 #include "tests/unit/telemetry_fake.h"
 #include "tools/ctl/client.h"
 
-static char dir[] = "/tmp/roceleaf-telemetry-XXXXXX";
-
-static void start(void)
-{
-	char text[] = "telemetry --no-huge -m 64 --no-pci --no-shconf --file-prefix=leaf -l 0 "
-		      "--log-level=*:error";
-	char *arguments[16], *rest = text;
-	int count = 0;
-
-	while ((arguments[count] = strsep(&rest, " ")) != NULL)
-		count++;
-	cr_assert_not_null(mkdtemp(dir));
-	setenv("RUNTIME_DIRECTORY", dir, 1);
-	cr_assert_geq(rte_eal_init(count, arguments), 0);
-	fake_reset(4);
-	/* Any address will do: the fake daemon has no state of its own. */
-	cr_assert_eq(telemetry_start((struct daemon *)&fake), 0);
-}
-
-static void stop(void)
-{
-	char command[128];
-
-	telemetry_stop();
-	cr_expect_eq(fake.locked, 0, "each lock was given back");
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	cr_expect_eq(system(command), 0);
-}
-
-TestSuite(telemetry, .init = start, .fini = stop);
-
-static struct reply ask(const char *command)
-{
-	struct ctl_error error;
-	struct client client;
-	struct reply reply;
-
-	reply_init(&reply);
-	cr_assert_eq(client_open(&client, dir, &error), 0, "%s", error.text);
-	cr_assert_eq(client_fetch(&client, command, &reply, &error), 0, "%s", error.text);
-	client_close(&client);
-	cr_expect_eq(reply.instance, FAKE_STARTED_NS / 1000);
-	cr_expect_gt(reply.time_ns, 0);
-	return reply;
-}
-
-static bool has_counter(const struct reply *reply, const char *name, const char *unit)
-{
-	int c = reply_column_find(reply, name);
-
-	return c >= 0 && reply->column[c].counter && strcmp(reply->column[c].unit, unit) == 0;
-}
+TestSuite(telemetry, .init = telemetry_client_start, .fini = telemetry_client_stop);
 
 Test(telemetry, ports_have_every_counter_of_the_dataplane)
 {
@@ -593,7 +540,8 @@ Test(telemetry, cursors_that_nobody_gave_are_harmless)
 			snprintf(command, sizeof(command), "/roceleaf/%s,%s", commands[c],
 				 cursors[i]);
 			reply_init(&reply);
-			cr_assert_eq(client_open(&client, dir, &error), 0, "%s", error.text);
+			cr_assert_eq(client_open(&client, telemetry_client_dir, &error), 0, "%s",
+				     error.text);
 			cr_expect_lt(client_fetch(&client, command, &reply, &error), 0);
 			/* And the plain number, past the end. */
 			cr_assert_eq(write(client.fd, command, strlen(command)),
@@ -611,7 +559,7 @@ Test(telemetry, answers_nothing_once_stopped)
 
 	reply_init(&reply);
 	telemetry_stop();
-	cr_assert_eq(client_open(&client, dir, &error), 0);
+	cr_assert_eq(client_open(&client, telemetry_client_dir, &error), 0);
 	cr_expect_eq(client_fetch(&client, "/roceleaf/ports", &reply, &error), -EPROTO);
 	cr_expect_not_null(strstr(error.text, "starting or stopping"), "%s", error.text);
 	client_close(&client);

@@ -256,6 +256,45 @@ static const struct view_column class_columns[] = {
 	{"Drop/s", "drop_packets", cell_loss_rate, TABLE_RIGHT, VIEW_RATES},
 };
 
+static const struct view_column spread_columns[] = {
+	{"Rate bit/s", "rate_bps", cell_bits, TABLE_RIGHT, VIEW_BOTH},
+	{"Imbalance", "imbalance_ppm", cell_ratio, TABLE_RIGHT, VIEW_BOTH},
+	{"Flowlets", "flowlets", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"Moves", "moves", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"Collisions", "collisions", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"Sprayed", "sprayed", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"Flowlet/s", "flowlets", cell_rate, TABLE_RIGHT, VIEW_RATES},
+	{"Move/s", "moves", cell_rate, TABLE_RIGHT, VIEW_RATES},
+	{"Collision/s", "collisions", cell_rate, TABLE_RIGHT, VIEW_RATES},
+	{"Sprayed/s", "sprayed", cell_rate, TABLE_RIGHT, VIEW_RATES},
+	{"Held bytes", "held_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Peak", "held_bytes_max", cell_count, TABLE_RIGHT, VIEW_BOTH},
+};
+
+static const struct view_column balance_columns[] = {
+	{"Port", "port", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"State", "state", cell_state, TABLE_LEFT, VIEW_BOTH},
+	{"Speed bit/s", "speed_bps", cell_speed, TABLE_RIGHT, VIEW_BOTH},
+	{"Weight %", "weight_ppm", cell_ppm, TABLE_RIGHT, VIEW_BOTH},
+	{"Rate bit/s", "rate_bps", cell_bits, TABLE_RIGHT, VIEW_BOTH},
+	{"Share %", "share_ppm", cell_ppm, TABLE_RIGHT, VIEW_BOTH},
+	{"Fair %", "fair_ppm", cell_ppm, TABLE_RIGHT, VIEW_BOTH},
+	{"Band", "band", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Spread bytes", "spread_bytes", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"Spread bit/s", "spread_bytes", cell_rate, TABLE_RIGHT, VIEW_RATES},
+};
+
+static const struct view_column flow_columns[] = {
+	{"From", "source", cell_endpoint, TABLE_LEFT, VIEW_BOTH},
+	{"To", "destination", cell_endpoint, TABLE_LEFT, VIEW_BOTH},
+	{"Protocol", "protocol", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"QP", "qp", cell_qp, TABLE_RIGHT, VIEW_BOTH},
+	{"Class", "class", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"Uplink", "port", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"Rate bit/s", "rate_bps", cell_bits, TABLE_RIGHT, VIEW_BOTH},
+	{"Share %", "share_ppm", cell_ppm, TABLE_RIGHT, VIEW_BOTH},
+};
+
 static const struct view_column fdb_columns[] = {
 	{"VLAN", "vlan", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"MAC", "mac", cell_text, TABLE_LEFT, VIEW_BOTH},
@@ -344,6 +383,13 @@ static const struct view pfc_port_view = {
 	.by_port = true,
 	.counts = true,
 	.hides = pfc_port_is_fine,
+};
+
+static const struct view spread_view = {
+	.name = "spread",
+	.command = "/roceleaf/spread",
+	COLUMNS(spread_columns),
+	.counts = true,
 };
 
 const struct view views[] = {
@@ -445,6 +491,32 @@ const struct view views[] = {
 	 .about =
 		 "Strict classes go first, the highest priority before all others; the rest share\n"
 		 "what is left by weight."},
+	{.name = "balance",
+	 .command = "/roceleaf/balance",
+	 COLUMNS(balance_columns),
+	 .beside = &spread_view,
+	 .beside_above = true,
+	 .by_port = true,
+	 .counts = true,
+	 .help = "uplinks: what each gets of the routed traffic that they share",
+	 .about =
+		 "A line for each port that is one of several next hops of a route. Rate and Share\n"
+		 "are of the last full second, from a sample: one packet in 64 KiB. Fair is the\n"
+		 "share that its weight among all uplinks calls for; Imbalance is the largest share\n"
+		 "over its fair one: 1.00 is even. Band tells the load that the last flowlets\n"
+		 "found there, in 5 us of the link; 255: paused. Spread bytes are since the start.\n"
+		 "Flowlets, those that moved, and those that went by hash as the table was full;\n"
+		 "Sprayed are packets spread by themselves. Held bytes wait to restore the order."},
+	{.name = "flows",
+	 .command = "/roceleaf/flows",
+	 COLUMNS(flow_columns),
+	 .by_port = true,
+	 .help = "the largest flows over several uplinks",
+	 .about =
+		 "Of the last full second, largest first, from a sample: one packet in 64 KiB, so a\n"
+		 "flow of n such pieces is about 100/sqrt(n) % uncertain. Any flow with more than\n"
+		 "1/64 of a worker's traffic is there. 'several': its packets took several uplinks.\n"
+		 "Only what is routed by a route with several next hops is looked at."},
 	{.name = "fdb",
 	 .command = "/roceleaf/fdb",
 	 COLUMNS(fdb_columns),

@@ -364,3 +364,50 @@ void cell_prefix(CELL_ARGUMENTS)
 		return;
 	snprintf(cell->text, sizeof(cell->text), "%s", text);
 }
+
+/* A rate that the daemon has measured. */
+void cell_bits(CELL_ARGUMENTS)
+{
+	text_rate(cell->text, (double)reply_number(source->reply, column->key, row));
+}
+
+/* A part of all, as per cent. */
+void cell_ppm(CELL_ARGUMENTS)
+{
+	percent(cell, (double)reply_number(source->reply, column->key, row), 1e6);
+}
+
+void cell_ratio(CELL_ARGUMENTS)
+{
+	uint64_t ppm = reply_number(source->reply, column->key, row);
+
+	if (ppm == 0)
+		snprintf(cell->text, sizeof(cell->text), "-");
+	else
+		snprintf(cell->text, sizeof(cell->text), "%.2f", (double)ppm / 1e6);
+}
+
+/* "10.0.0.1:4791", "[fd00::1]:4791"; without ports the address alone. */
+void cell_endpoint(CELL_ARGUMENTS)
+{
+	const char *address = reply_text(source->reply, column->key, row);
+	const char *key = strcmp(column->key, "source") == 0 ? "source_port" : "destination_port";
+	uint64_t port = reply_number(source->reply, key, row);
+	bool ipv6 = strchr(address, ':') != NULL;
+
+	if (port == 0)
+		snprintf(cell->text, sizeof(cell->text), "%s", address);
+	else
+		snprintf(cell->text, sizeof(cell->text), ipv6 ? "[%s]:%" PRIu64 : "%s:%" PRIu64,
+			 address, port);
+}
+
+/* RoCE's queue pair, as tools of RDMA write it. */
+void cell_qp(CELL_ARGUMENTS)
+{
+	if (strcmp(reply_text(source->reply, "protocol", row), "roce") == 0)
+		snprintf(cell->text, sizeof(cell->text), "0x%06" PRIx64,
+			 reply_number(source->reply, column->key, row));
+	else
+		snprintf(cell->text, sizeof(cell->text), "-");
+}

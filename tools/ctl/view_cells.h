@@ -40,5 +40,10 @@ view_cell_fn cell_scheduling;
 view_cell_fn cell_max_rate;
 view_cell_fn cell_lossless;
 view_cell_fn cell_prefix;
+view_cell_fn cell_bits;
+view_cell_fn cell_ppm;
+view_cell_fn cell_ratio;
+view_cell_fn cell_endpoint;
+view_cell_fn cell_qp;
 
 #endif
