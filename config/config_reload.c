@@ -78,6 +78,12 @@ static void check_port(const struct reload *reload, uint32_t index)
 			    old->mtu_bytes);
 }
 
+static bool same_listen(const struct config_listen *a, const struct config_listen *b)
+{
+	return a->port == b->port && a->address.family == b->address.family &&
+	       memcmp(a->address.bytes, b->address.bytes, sizeof(a->address.bytes)) == 0;
+}
+
 int config_check_reload(const struct config *old, const struct config *new,
 			struct config_errors *errors)
 {
@@ -86,7 +92,7 @@ int config_check_reload(const struct config *old, const struct config *new,
 	uint32_t i;
 
 	check_leaf(&reload);
-	if (memcmp(&old->telemetry.http, &new->telemetry.http, sizeof(new->telemetry.http)) != 0)
+	if (!same_listen(&old->telemetry.http, &new->telemetry.http))
 		config_fail(new, errors, config_mark_of(new, "telemetry.http"),
 			    "telemetry.http " STAYS);
 	if (old->balance.flows != new->balance.flows)

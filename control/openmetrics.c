@@ -53,7 +53,8 @@ struct leaf_sample {
 
 struct samples {
 	struct leaf_sample leaf;
-	uint32_t port_count, worker_count; /* the CPU's port among them */
+	uint32_t port_count; /* the CPU's port among them */
+	uint16_t worker_count;
 	struct worker_sample worker[WORKER_COUNT_MAX];
 	struct port_sample port[];
 };
@@ -190,14 +191,8 @@ static const struct {
 	 offsetof(struct peak_totals, headroom_bytes), OF_PAIR},
 };
 
-static const char *const peak_names[PEAK_KINDS] = {
-#define PEAK_NAME_(id, name, help) [PEAK_##id] = name,
-	PEAK_KINDS_LIST(PEAK_NAME_)
-#undef PEAK_NAME_
-};
-
 static const char *const reason_names[DROP_COUNT] = {
-#define REASON_NAME_(id, name, help) [DROP_##id] = name,
+#define REASON_NAME_(id, name, help) [DROP_##id] = (name),
 	DROP_REASONS(REASON_NAME_)
 #undef REASON_NAME_
 };
@@ -434,7 +429,7 @@ static void write_peak(struct text *text, size_t peak, const struct queue_sample
 		return;
 	for (unsigned kind = 0; kind < PEAK_KINDS; kind++) {
 		(void)snprintf(labels, sizeof(labels), "%s,kind=\"%s\"", queue->labels,
-			       peak_names[kind]);
+			       telemetry_peak_names[kind]);
 		sample_line(text, labels, value_at(&queue->peak[kind], peaks[peak].offset));
 	}
 }
@@ -451,13 +446,13 @@ static void write_peaks(struct text *text, const struct samples *samples)
 	}
 	plain_gauge(text, "buffer_shared_peak_bytes", "bytes", "the most that all pairs shared");
 	for (unsigned kind = 0; kind < PEAK_KINDS; kind++) {
-		(void)snprintf(labels, sizeof(labels), "kind=\"%s\"", peak_names[kind]);
+		(void)snprintf(labels, sizeof(labels), "kind=\"%s\"", telemetry_peak_names[kind]);
 		sample_line(text, labels, samples->leaf.peak[kind].shared_bytes);
 	}
 	plain_gauge(text, "buffer_headroom_peak_bytes", "bytes",
 		    "the most of headroom that all pairs used");
 	for (unsigned kind = 0; kind < PEAK_KINDS; kind++) {
-		(void)snprintf(labels, sizeof(labels), "kind=\"%s\"", peak_names[kind]);
+		(void)snprintf(labels, sizeof(labels), "kind=\"%s\"", telemetry_peak_names[kind]);
 		sample_line(text, labels, samples->leaf.peak[kind].headroom_bytes);
 	}
 }

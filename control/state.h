@@ -248,7 +248,7 @@ void watch_look(struct daemon *daemon, uint64_t now_ns);
 void watch_devices(struct daemon *daemon);
 
 /** Clear peaks of a kind by its name, or say in *reply which there are. */
-void watch_clear_peaks(struct daemon *daemon, const char *kind, FILE *reply);
+void watch_clear_peaks(struct daemon *daemon, const char *name, FILE *reply);
 
 /** Clear the periodic ones when it is time. Once a second. */
 void watch_peaks(struct daemon *daemon, uint64_t now_ns);

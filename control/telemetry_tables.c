@@ -9,6 +9,12 @@
 
 #define COUNTER_COLUMN_(field, unit, ...) telemetry_page_counter(page, #field, unit);
 
+const char *const telemetry_peak_names[PEAK_KINDS] = {
+#define PEAK_NAME_(id, name, help) [PEAK_##id] = (name),
+	PEAK_KINDS_LIST(PEAK_NAME_)
+#undef PEAK_NAME_
+};
+
 void telemetry_mac_text(const uint8_t mac[6], char text[TELEMETRY_MAC_BYTES])
 {
 	snprintf(text, TELEMETRY_MAC_BYTES, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],

@@ -80,6 +80,9 @@ telemetry_table_fn telemetry_interfaces;
 
 #define TELEMETRY_MAC_BYTES 18
 
+/* By kind: "user" ... */
+extern const char *const telemetry_peak_names[PEAK_KINDS];
+
 /** Write a MAC address as 02:00:00:00:10:01. */
 void telemetry_mac_text(const uint8_t mac[6], char text[TELEMETRY_MAC_BYTES]);
 

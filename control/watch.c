@@ -9,6 +9,7 @@
 #include "config/buffer_plan.h"
 #include "control/faults.h"
 #include "control/state.h"
+#include "control/telemetry_tables.h"
 #include "dataplane/io/ethdev.h"
 #include "dataplane/pfc_frame.h"
 
@@ -136,14 +137,8 @@ static void clear_peaks(struct daemon *daemon, enum peak_kind kind)
 
 void watch_clear_peaks(struct daemon *daemon, const char *name, FILE *reply)
 {
-	static const char *const names[PEAK_KINDS] = {
-#define PEAK_NAME_(id, name, help) [PEAK_##id] = name,
-		PEAK_KINDS_LIST(PEAK_NAME_)
-#undef PEAK_NAME_
-	};
-
 	for (unsigned kind = 0; kind < PEAK_KINDS; kind++) {
-		if (strcmp(name, names[kind]) != 0)
+		if (strcmp(name, telemetry_peak_names[kind]) != 0)
 			continue;
 		clear_peaks(daemon, (enum peak_kind)kind);
 		(void)fprintf(reply, "ok %s peaks start again\n", name);
