@@ -311,3 +311,29 @@ Test(ctl_view, every_view_survives_a_reply_without_its_columns)
 	reply_free(&reply);
 	reply_free(&before);
 }
+
+Test(ctl_view, flows_have_endpoints_queue_pairs_and_per_cent)
+{
+	struct reply reply = read_page(
+		"{\"instance\":9,\"time_ns\":1,\"next\":0,\"keys\":[\"source\"],\"counters\":[],"
+		"\"units\":[],\"flags\":[],"
+		"\"source\":[\"10.0.0.1\",\"fd00::1\",\"10.0.0.3\"],\"source_port\":[49152,7,0],"
+		"\"destination\":[\"10.1.0.1\",\"fd01::1\",\"10.1.0.3\"],"
+		"\"destination_port\":[4791,80,0],\"protocol\":[\"roce\",\"tcp\",\"1\"],"
+		"\"qp\":[291,0,0],\"class\":[\"roce\",\"rest\",\"rest\"],"
+		"\"port\":[\"up1\",\"several\",\"up2\"],\"rate_bps\":[50000000000,0,0],"
+		"\"share_ppm\":[666666,0,0]}");
+	struct view_source source = {.reply = &reply};
+	size_t omitted;
+	char *text = shown("flows", &source, NULL, 0, &omitted);
+
+	cr_expect_str_eq(
+		text,
+		"From            To             Protocol        QP  Class  Uplink   Rate bit/s  Share %\n"
+		"10.0.0.1:49152  10.1.0.1:4791  roce      0x000123  roce   up1           50.0G     66.7\n"
+		"[fd00::1]:7     [fd01::1]:80   tcp              -  rest   several           0      0.0\n"
+		"10.0.0.3        10.1.0.3       1                -  rest   up2               0      0.0\n",
+		"%s", text);
+	free(text);
+	reply_free(&reply);
+}
