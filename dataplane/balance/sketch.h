@@ -52,7 +52,8 @@ struct sketch_key {
 };
 
 #define SKETCH_KEY_WORDS 6
-_Static_assert(sizeof(struct sketch_key) == 8 * SKETCH_KEY_WORDS, "compared by words");
+_Static_assert(sizeof(struct sketch_key) == SKETCH_KEY_WORDS * sizeof(uint64_t),
+	       "compared by words");
 
 struct sketch_flow {
 	struct sketch_key key;

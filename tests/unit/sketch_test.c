@@ -11,6 +11,8 @@
 #include "dataplane/balance/sketch.h"
 #include "dataplane/parse.h"
 
+#define SAMPLE ((uint64_t)SKETCH_SAMPLE_BYTES)
+
 enum { PORTS = 4, FRAME = 4096 };
 
 static struct sketch *sketch;
@@ -68,7 +70,7 @@ static void pass(uint32_t flow, uint64_t bytes, uint16_t egress)
 static void end_window(void)
 {
 	now_ps += SKETCH_WINDOW_PS;
-	pass(0xffffff, 2 * SKETCH_SAMPLE_BYTES, 0);
+	pass(0xffffff, 2 * SAMPLE, 0);
 }
 
 static struct sketch_flow find(uint32_t qp)
@@ -83,7 +85,7 @@ static struct sketch_flow find(uint32_t qp)
 
 static void expect_about(uint64_t estimate, uint64_t bytes, const char *what)
 {
-	double error = 4 * sqrt((double)bytes * SKETCH_SAMPLE_BYTES);
+	double error = 4 * sqrt((double)bytes * SAMPLE);
 
 	cr_expect_float_eq((double)estimate, (double)bytes, error, "%s: %ju of %ju", what,
 			   (uintmax_t)estimate, (uintmax_t)bytes);
@@ -134,7 +136,7 @@ Test(sketch, small_packets_count_by_bytes_like_large_ones)
 Test(sketch, elephants_are_found_among_more_flows_than_there_are_counters)
 {
 	enum { MICE = 1000, ELEPHANTS = 8, ROUNDS = 16 };
-	const uint64_t mouse = 3 * SKETCH_SAMPLE_BYTES, elephant = MICE * mouse / 25;
+	const uint64_t mouse = 3 * SAMPLE, elephant = MICE * mouse / 25;
 	uint64_t sum = 0;
 
 	for (uint32_t round = 0; round < ROUNDS; round++) {
@@ -148,7 +150,7 @@ Test(sketch, elephants_are_found_among_more_flows_than_there_are_counters)
 	cr_expect_eq(look.count, SKETCH_FLOWS);
 	for (uint32_t i = 0; i < ELEPHANTS; i++) {
 		struct sketch_flow flow = find(i);
-		double error = 4 * sqrt((double)elephant * SKETCH_SAMPLE_BYTES);
+		double error = 4 * sqrt((double)elephant * SAMPLE);
 
 		cr_expect_gt((double)flow.bytes, (double)elephant - error);
 		cr_expect_lt((double)(flow.bytes - flow.over_bytes), (double)elephant + error);
@@ -166,12 +168,12 @@ Test(sketch, a_window_holds_what_came_in_it_and_nothing_older)
 {
 	uint64_t port_bytes[PORTS];
 
-	pass(1, 100 * SKETCH_SAMPLE_BYTES, 1);
+	pass(1, 100 * SAMPLE, 1);
 	now_ps += SKETCH_WINDOW_PS - 1;
-	pass(2, 100 * SKETCH_SAMPLE_BYTES, 2);
+	pass(2, 100 * SAMPLE, 2);
 	cr_expect_not(sketch_read(sketch, &look, NULL), "a window lasts its time");
 	now_ps += 1;
-	pass(3, 100 * SKETCH_SAMPLE_BYTES, 3);
+	pass(3, 100 * SAMPLE, 3);
 	cr_assert(sketch_read(sketch, &look, NULL));
 	cr_expect_eq(look.end_ps - look.start_ps, SKETCH_WINDOW_PS);
 	cr_expect_eq(look.count, 2);
