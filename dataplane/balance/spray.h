@@ -56,7 +56,7 @@ struct worker;
 #define SPRAY_HELLO_MIN_PS  (50 * PS_PER_US) /* between answers to hellos of one peer */
 #define SPRAY_BUSY_PS       (2 * PS_PER_S)   /* after the last word but a hello */
 #define SPRAY_FEEDBACK_PS   (10 * PS_PER_US)
-#define SPRAY_SILENCE_PS    PS_PER_MS
+#define SPRAY_SILENCE_PS    (2 * PS_PER_MS) /* two hellos */
 #define SPRAY_DEAD_PS       (5 * PS_PER_MS)
 #define SPRAY_START_PS      (10 * PS_PER_MS)
 #define SPRAY_RETRY_PS      (50 * PS_PER_US)
@@ -130,7 +130,7 @@ struct spray {
 	uint64_t start_ps;
 	uint64_t due_ps;      /* when spray_run() has something to do, messages and holes apart */
 	uint64_t feedback_ps; /* of the last round */
-	uint64_t tick_ps, sweep_ps; /* of the last ones */
+	uint64_t tick_ps, sweep_ps, ordered_ps; /* of the last ones */
 	bool started;
 	uint32_t asks, inbox_count;
 	struct spray_ask ask[SPRAY_ASKS];

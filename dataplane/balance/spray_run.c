@@ -3,11 +3,15 @@
 #include "dataplane/balance/spray.h"
 #include "dataplane/internal.h"
 
-/* Entries of the source that a sweep looks at, and of the destination. */
-#define SWEEP_PS (500 * PS_PER_US)
-#define SWEEP_PARTS \
-	512 /* of the destination's flows, each PS_PER_MS: in half of what they are kept */
-#define SILENCE_TICK_PS (100 * PS_PER_US)
+/* When there is something to look at, and when there is not. */
+#define TICK_PS      (100 * PS_PER_US)
+#define TICK_PS_IDLE (5 * PS_PER_MS)
+
+/* A sweep looks at a 64th of the source's flows: a percent of the time at 10 ns each. */
+#define SWEEP_PS_PER_FLOW (PS_PER_US / 64)
+
+/* Of the destination's flows, each PS_PER_MS; all of them in half of the time that they are kept. */
+#define SWEEP_PARTS 512
 
 void spray_paths(struct worker *worker, struct spray *spray, uint16_t peer, uint64_t now_ps)
 {
@@ -79,7 +83,7 @@ void spray_configure(struct worker *worker, uint64_t now_ps)
 		if (worker->id == 0 && (mask != spray->leaf[peer].mask || mask == 0))
 			spray->leaf[peer].hello_ps = now_ps - SPRAY_HELLO_PS;
 	}
-	spray->tick_ps = now_ps - SILENCE_TICK_PS; /* whatever is to be said is said now */
+	spray->tick_ps = now_ps - TICK_PS; /* whatever is to be said is said now */
 }
 
 static void ask_all(struct worker *worker, struct spray *spray)
@@ -196,9 +200,8 @@ static void look_for_silences(struct spray *spray, uint64_t now_ps)
 		struct spray_leaf *state = &spray->leaf[peer];
 
 		look_for_silence(spray, peer, now_ps);
-		if (state->epoch == 0 ||
-		    !time_after(now_ps, state->heard_ps + 2 * SPRAY_SILENCE_PS) ||
-		    !time_after(now_ps, state->spraying_ps + 2 * SPRAY_SILENCE_PS))
+		if (state->epoch == 0 || !time_after(now_ps, state->heard_ps + SPRAY_SILENCE_PS) ||
+		    !time_after(now_ps, state->spraying_ps + SPRAY_SILENCE_PS))
 			continue;
 		for (uint32_t i = 0; i <= spray->source.mask; i++)
 			if (spray->source.flow[i].state == SPRAY_SPRAYED &&
@@ -209,12 +212,25 @@ static void look_for_silences(struct spray *spray, uint64_t now_ps)
 	}
 }
 
+static inline bool peer_is_busy(const struct spray_leaf *state, uint64_t now_ps)
+{
+	return state->epoch != 0 && time_after(state->busy_ps + SPRAY_BUSY_PS, now_ps);
+}
+
+static bool is_busy(const struct spray *spray, uint64_t now_ps)
+{
+	for (uint16_t peer = 0; peer < spray->leaves; peer++)
+		if (peer_is_busy(&spray->leaf[peer], now_ps))
+			return true;
+	return false;
+}
+
 /* Worker 0 speaks for the leaf. */
 static void say_hellos(struct worker *worker, struct spray *spray, uint64_t now_ps)
 {
 	for (uint16_t peer = 0; peer < spray->leaves; peer++) {
 		struct spray_leaf *state = &spray->leaf[peer];
-		bool busy = state->epoch != 0 && time_after(state->busy_ps + SPRAY_BUSY_PS, now_ps);
+		bool busy = peer_is_busy(state, now_ps);
 
 		if (time_after(state->hello_ps + (busy ? SPRAY_HELLO_BUSY_PS : SPRAY_HELLO_PS),
 			       now_ps))
@@ -230,16 +246,21 @@ static void tick(struct worker *worker, struct spray *spray, uint64_t now_ps)
 {
 	struct say say = {worker, spray};
 
-	if (time_after(spray->tick_ps + SILENCE_TICK_PS, now_ps))
+	uint64_t sweep_ps = (spray->source.mask + 1u) * SWEEP_PS_PER_FLOW;
+
+	if (time_after(spray->tick_ps + TICK_PS, now_ps))
 		return;
 	spray->tick_ps = now_ps;
 	if (worker->id == 0)
 		say_hellos(worker, spray, now_ps);
 	look_for_silences(spray, now_ps);
-	if (time_after(spray->sweep_ps + SWEEP_PS, now_ps))
+	if (!time_after(spray->sweep_ps + sweep_ps, now_ps)) {
+		spray->sweep_ps = now_ps;
+		spray_source_sweep(&spray->source, now_ps, say_word, &say);
+	}
+	if (time_after(spray->ordered_ps + PS_PER_MS, now_ps))
 		return;
-	spray->sweep_ps = now_ps;
-	spray_source_sweep(&spray->source, now_ps, say_word, &say);
+	spray->ordered_ps = now_ps;
 	resequencer_sweep(spray->resequencer, spray->resequencer->limits.flows / SWEEP_PARTS + 1,
 			  now_ps);
 }
@@ -270,7 +291,7 @@ uint64_t spray_run(struct worker *worker, uint64_t now_ps)
 			arrived = spray->leaf[peer].arrived;
 	}
 	tick(worker, spray, now_ps);
-	spray->due_ps = spray->tick_ps + SILENCE_TICK_PS;
+	spray->due_ps = spray->tick_ps + (is_busy(spray, now_ps) ? TICK_PS : TICK_PS_IDLE);
 	if (arrived)
 		spray->due_ps = time_min(spray->due_ps, spray->feedback_ps + feedback_ps);
 	if (counter_get(&spray->resequencer->counters.held_packets) != 0)

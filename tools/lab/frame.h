@@ -147,7 +147,7 @@ struct frame_view {
 	bool stamped;
 	bool ack_request, becn;
 	uint16_t checksum; /* of UDP; senders here leave it 0 */
-	uint8_t syndrome; /* of an AETH; else 0 */
+	uint8_t syndrome;  /* of an AETH; else 0 */
 	uint32_t msn;
 	uint32_t queue_pair;
 	uint32_t psn;
