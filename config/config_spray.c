@@ -205,6 +205,17 @@ static void check_peer(struct schema_document *document, const struct config *co
 		schema_fail(document, address, "peer %s has no route", text);
 		return;
 	}
+	for (uint32_t i = 0; i < way->via_count; i++) {
+		const struct connected *connected = connected_find(list, &way->via[i]);
+
+		if (connected != NULL && connected->port == UINT16_MAX) {
+			schema_fail(document, address,
+				    "peer %s has a next hop in VLAN %u: all must be behind routed "
+				    "ports",
+				    text, config->vlans[connected->vlan].id);
+			return;
+		}
+	}
 	if (way->via_count > CONFIG_PEER_VIAS_MAX) {
 		schema_fail(document, address, "peer %s has %u next hops: at most %u can be", text,
 			    way->via_count, CONFIG_PEER_VIAS_MAX);
