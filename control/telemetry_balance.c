@@ -198,6 +198,7 @@ uint64_t telemetry_spread(struct telemetry_page *page, struct daemon *daemon, ui
 	struct balance_totals totals;
 	struct spray_totals spray;
 	struct uplinks uplinks;
+	uint64_t lost = 0;
 
 	telemetry_page_column(page, "rate_bps", 0);
 	telemetry_page_column(page, "imbalance_ppm", 0);
@@ -206,6 +207,9 @@ uint64_t telemetry_spread(struct telemetry_page *page, struct daemon *daemon, ui
 #undef COLUMN_
 	telemetry_page_column(page, "held_bytes", 0);
 	telemetry_page_column(page, "held_bytes_max", 0);
+	telemetry_page_counter(page, "restored", "packets");
+	telemetry_page_counter(page, "late", "packets");
+	telemetry_page_counter(page, "given_up", "packets");
 
 	daemon_lock(daemon);
 	if (read_uplinks(daemon, &uplinks) != 0)
@@ -220,6 +224,11 @@ uint64_t telemetry_spread(struct telemetry_page *page, struct daemon *daemon, ui
 #undef CELL_
 		telemetry_page_number(page, spray.held_bytes);
 		telemetry_page_number(page, spray.held_bytes_max);
+		telemetry_page_number(page, spray.restored);
+		telemetry_page_number(page, spray.late);
+		for (uint32_t i = 0; i < RESEQUENCER_REASON_COUNT; i++)
+			lost += spray.lost[i];
+		telemetry_page_number(page, lost);
 	}
 	daemon_unlock(daemon);
 	return 0;

@@ -20,8 +20,10 @@
  * Times. Hellos: at once by all uplinks when something changed, else by one in turn every SPRAY_HELLO_BUSY_PS where
  * flows have been agreed on lately, every SPRAY_HELLO_PS elsewhere. Feedback: every SPRAY_FEEDBACK_PS times workers
  * to each peer whose packets came. A source that hears nothing of a destination for SPRAY_SILENCE_PS while it
- * sprays pins its flows; after SPRAY_DEAD_PS of silence it sends no numbers any more. So a leaf that starts drops
- * for SPRAY_START_PS, longer than that, what may carry a number of an agreement that it doesn't know.
+ * sprays pins its flows; after SPRAY_DEAD_PS of silence it sends no numbers any more: packets without one overtake
+ * those that a leaf which only stood still finds in its receive rings, so that is longer than workers are ever kept
+ * from running. A leaf that starts drops for SPRAY_START_PS, longer than that, what may carry a number of an
+ * agreement that it doesn't know; sources that hear its new epoch send none any more.
  *
  * Buffer. A held packet is in no ingress account; what is held has a cap of its own (a term of config/buffer_plan.h)
  * and counts as buffers in use. When it is let go it is charged to the port it came through, unless that would take
@@ -57,8 +59,8 @@ struct worker;
 #define SPRAY_BUSY_PS       (2 * PS_PER_S)   /* after the last word but a hello */
 #define SPRAY_FEEDBACK_PS   (10 * PS_PER_US)
 #define SPRAY_SILENCE_PS    (2 * PS_PER_MS) /* two hellos */
-#define SPRAY_DEAD_PS       (5 * PS_PER_MS)
-#define SPRAY_START_PS      (10 * PS_PER_MS)
+#define SPRAY_DEAD_PS       (50 * PS_PER_MS)
+#define SPRAY_START_PS      (100 * PS_PER_MS)
 #define SPRAY_RETRY_PS      (50 * PS_PER_US)
 #define SPRAY_IDLE_PS       (10 * PS_PER_MS)
 #define SPRAY_BAR_PS        (10 * PS_PER_MS)

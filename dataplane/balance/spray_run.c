@@ -179,12 +179,10 @@ static void send_feedback(struct worker *worker, struct spray *spray, uint16_t p
 static void look_for_silence(struct spray *spray, uint16_t peer, uint64_t now_ps)
 {
 	struct spray_leaf *state = &spray->leaf[peer];
-	bool busy = time_after(state->busy_ps + SPRAY_BUSY_PS, now_ps);
-	uint64_t dead_ps = busy ? SPRAY_DEAD_PS : 5 * SPRAY_HELLO_PS;
 
 	if (state->epoch == 0)
 		return;
-	if (time_after(now_ps, state->heard_ps + dead_ps)) {
+	if (time_after(now_ps, state->heard_ps + SPRAY_DEAD_PS)) {
 		spray_source_forget(&spray->source, peer, now_ps);
 		state->epoch = 0;
 		return;

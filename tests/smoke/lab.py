@@ -171,12 +171,11 @@ def in_namespace(pid, action):
                 raise SystemExit("can't return to the leaf's namespace")
 
 
-class Host:
-    """A machine on one port of the leaf."""
+class Space:
+    """A network namespace: of a host, a router, or a leaf that doesn't run in the world's own."""
 
-    def __init__(self, world, name, number, addresses=(), gateways=(), mtu=1500, offloads=True):
-        self.world, self.name, self.mtu = world, name, mtu
-        self.mac = f"02:00:00:00:01:{number:02x}"
+    def __init__(self, world, name):
+        self.world, self.name = world, name
         # A process that only holds the namespace; it dies with us.
         self.keeper = subprocess.Popen(["unshare", "--net", "--kill-child", "sleep", "infinity"],
                                        stdin=subprocess.DEVNULL)
@@ -184,13 +183,39 @@ class Host:
         mine = os.readlink("/proc/self/ns/net")
         wait_until(lambda: os.readlink(f"/proc/{self.keeper.pid}/ns/net") != mine,
                    f"namespace of {name}")
+        self.run("ip", "link", "set", "lo", "up")
+
+    def enter(self, *command):
+        """The command, made to run here."""
+        return ["nsenter", f"--net=/proc/{self.keeper.pid}/ns/net", "--",
+                *[str(word) for word in command]]
+
+    def run(self, *command, **options):
+        return call(*self.enter(*command), **options)
+
+    def start(self, *command):
+        """Start a command here that ends with the test at the latest."""
+        return self.world.start(*self.enter(*command))
+
+    def tap(self, interface="eth0"):
+        tap = Tap(interface, self.keeper.pid)
+        self.world.taps.append(tap)
+        return tap
+
+
+class Host(Space):
+    """A machine on one port of the leaf."""
+
+    def __init__(self, world, name, number, addresses=(), gateways=(), mtu=1500, offloads=True):
+        super().__init__(world, name)
+        self.mtu = mtu
+        self.mac = f"02:00:00:00:01:{number:02x}"
         call("ip", "link", "add", name, "mtu", mtu, "type", "veth", "peer", "name", "eth0",
              "mtu", mtu, "address", self.mac, "netns", self.keeper.pid)
         call("sysctl", "-qw", f"net.ipv6.conf.{name}.disable_ipv6=1")
         self.run("sysctl", "-qw", "net.ipv6.conf.all.accept_dad=0",
                  "net.ipv6.conf.default.accept_dad=0", "net.ipv6.conf.eth0.accept_dad=0",
                  "net.ipv6.conf.eth0.router_solicitations=0")
-        self.run("ip", "link", "set", "lo", "up")
         if not offloads:
             self.offloads(False)
         self.run("ip", "link", "set", "eth0", "up")
@@ -205,23 +230,6 @@ class Host:
         """Segmentation and checksum offload of this host's interface (of what it sends)."""
         state = "on" if on else "off"
         self.run("ethtool", "-K", "eth0", "tx", state, "tso", state, "gso", state, "gro", state)
-
-    def enter(self, *command):
-        """The command, made to run in this host."""
-        return ["nsenter", f"--net=/proc/{self.keeper.pid}/ns/net", "--",
-                *[str(word) for word in command]]
-
-    def run(self, *command, **options):
-        return call(*self.enter(*command), **options)
-
-    def start(self, *command):
-        """Start a command in this host that ends with the test at the latest."""
-        return self.world.start(*self.enter(*command))
-
-    def tap(self, interface="eth0"):
-        tap = Tap(interface, self.keeper.pid)
-        self.world.taps.append(tap)
-        return tap
 
     def ping(self, address, count=3, size=56, fragment=True):
         """Ping; fails unless every echo is answered."""
@@ -249,10 +257,10 @@ class Host:
 
 
 class Leaf:
-    """The daemon, in the world's own namespace."""
+    """The daemon, in the world's own namespace or in one that it is given."""
 
-    def __init__(self, world, config, name="leaf"):
-        self.world = world
+    def __init__(self, world, config, name="leaf", space=None):
+        self.world, self.space = world, space
         self.path = os.path.join(world.directory, f"{name}.yaml")
         self.log_path = os.path.join(world.directory, f"{name}.log")
         self.runtime = os.path.join(world.directory, f"run-{name}")
@@ -277,9 +285,10 @@ class Leaf:
 
     def spawn(self):
         """Start the daemon, without waiting until it is ready."""
+        command = [program("ROCELEAF", "roceleaf"), "-c", self.path]
         with open(self.log_path, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                [program("ROCELEAF", "roceleaf"), "-c", self.path], stdout=log,
+                command if self.space is None else self.space.enter(*command), stdout=log,
                 stderr=log, stdin=subprocess.DEVNULL)
         self.world.processes.append(self.process)
         return self.process
@@ -389,7 +398,7 @@ class World:
         # Short: paths of Unix sockets end at 107 bytes.
         self.directory = tempfile.mkdtemp(prefix="roceleaf-", dir="/tmp")
         self.leaf = None
-        self.others = []  # more leaves, in the same namespace
+        self.others = []  # more leaves
 
     def host(self, name, **options):
         host = Host(self, name, len(self.hosts) + 1, **options)
@@ -400,9 +409,9 @@ class World:
         self.leaf = Leaf(self, config)
         return self.leaf.start()
 
-    def start_another(self, name, config):
+    def start_another(self, name, config, space=None):
         """Start one more leaf, on other ports; `name` tells its files from those of the others."""
-        leaf = Leaf(self, config, name)
+        leaf = Leaf(self, config, name, space)
         self.others.append(leaf)
         return leaf.start()
 

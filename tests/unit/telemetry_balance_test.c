@@ -52,6 +52,11 @@ Test(telemetry_balance, uplinks_have_their_share_and_what_would_be_fair)
 	cr_expect(has_counter(&reply, "flowlets", "flowlets"));
 	cr_expect_eq(reply_number(&reply, "flowlets", 0), 9);
 	cr_expect_eq(reply_number(&reply, "held_bytes_max", 0), 6);
+	cr_expect_eq(reply_number(&reply, "restored", 0), 40);
+	cr_expect_eq(reply_number(&reply, "late", 0), 2);
+	/* for whatever reason */
+	cr_expect_eq(reply_number(&reply, "given_up", 0), 4);
+	cr_expect(has_counter(&reply, "late", "packets"));
 	reply_free(&reply);
 }
 

@@ -373,7 +373,11 @@ uint8_t leaf_quality_band(const struct leaf *leaf, uint16_t port)
 void leaf_spray_totals(const struct leaf *leaf, struct spray_totals *totals)
 {
 	(void)leaf;
-	*totals = (struct spray_totals){.held_bytes = 5, .held_bytes_max = 6};
+	*totals = (struct spray_totals){.held_bytes = 5,
+					.held_bytes_max = 6,
+					.restored = 40,
+					.late = 2,
+					.lost = {1, 0, 0, 0, 3}};
 }
 
 void leaf_balance_totals(const struct leaf *leaf, struct balance_totals *totals)

@@ -269,6 +269,8 @@ static const struct view_column spread_columns[] = {
 	{"Sprayed/s", "sprayed", cell_rate, TABLE_RIGHT, VIEW_RATES},
 	{"Held bytes", "held_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Peak", "held_bytes_max", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Late", "late", cell_loss, TABLE_RIGHT, VIEW_TOTALS},
+	{"Late/s", "late", cell_loss_rate, TABLE_RIGHT, VIEW_RATES},
 };
 
 static const struct view_column balance_columns[] = {
@@ -506,7 +508,8 @@ const struct view views[] = {
 		 "over its fair one: 1.00 is even. Band tells the load that the last flowlets\n"
 		 "found there, in 5 us of the link; 255: paused. Spread bytes are since the start.\n"
 		 "Flowlets, those that moved, and those that went by hash as the table was full;\n"
-		 "Sprayed are packets spread by themselves. Held bytes wait to restore the order."},
+		 "Sprayed are packets spread by themselves. Held bytes wait to restore the order;\n"
+		 "Late are packets that came when they weren't waited for any more."},
 	{.name = "flows",
 	 .command = "/roceleaf/flows",
 	 COLUMNS(flow_columns),
