@@ -252,9 +252,7 @@ static void sample_sums(const struct leaf *leaf, struct samples *samples)
 		struct port_totals *totals = &samples->port[port].port;
 
 		leaf_port_totals(leaf, (uint16_t)port, totals);
-		/* MAC control frames aren't data. */
-		totals->rx_packets -= totals->consumed;
-		totals->rx_bytes -= totals->consumed_bytes;
+		telemetry_data_only(totals, port == samples->port_count - 1);
 	}
 	leaf_conservation(leaf, &sums);
 	samples->leaf.queued_packets = sums.queued;

@@ -231,9 +231,7 @@ uint64_t telemetry_ports(struct telemetry_page *page, struct daemon *daemon, uin
 		struct port_totals totals;
 
 		leaf_port_totals(daemon_leaf(daemon), (uint16_t)port, &totals);
-		/* MAC control frames aren't data. */
-		totals.rx_packets -= totals.consumed;
-		totals.rx_bytes -= totals.consumed_bytes;
+		telemetry_data_only(&totals, port == count);
 		telemetry_page_text(page, telemetry_port_name(config, (uint16_t)port));
 		if (port < count) {
 			(void)daemon_port(daemon, (uint16_t)port, &state);

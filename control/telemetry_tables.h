@@ -53,6 +53,17 @@ telemetry_table_fn telemetry_routes;
 telemetry_table_fn telemetry_neighbours;
 telemetry_table_fn telemetry_interfaces;
 
+/** Without what is meant for the leaf itself: on the CPU's port copies for other workers. */
+static inline void telemetry_data_only(struct port_totals *totals, bool is_cpu)
+{
+	if (is_cpu) {
+		totals->copied -= totals->consumed;
+		return;
+	}
+	totals->rx_packets -= totals->consumed;
+	totals->rx_bytes -= totals->consumed_bytes;
+}
+
 /*
  * X(field, unit, help): of struct port_io_stats. Losses are also reasons in the drops table, because
  * who looks for lost frames looks there.

@@ -28,7 +28,7 @@
 	X(consumed, "packets",                                                                \
 	  "frames meant for the leaf itself (MAC control, messages of leaves)")               \
 	X(copied, "packets",                                                                  \
-	  "copies made to flood frames received here; of the CPU's port: messages to leaves") \
+	  "copies made to flood frames received here; of the CPU's port: messages of leaves") \
 	X(flooded, "packets", "frames received here that were flooded")                       \
 	X(tx_retries, "bursts", "bursts of which the device took only a part")                \
 	X(consumed_bytes, "bytes", "bytes of frames meant for the leaf itself")               \

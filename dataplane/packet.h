@@ -24,6 +24,7 @@
 /* packet_meta.flags; the first two are the IP kinds of parse.h */
 #define PACKET_IPV4      0x01u /* l3_offset points at an IPv4 header whose checksum was right */
 #define PACKET_IPV6      0x02u
+#define PACKET_COPY      0x10u /* of a message of another leaf, for one more worker */
 #define PACKET_SPRAYED   0x20u /* has got a number here: any uplink to the same leaf will do */
 #define PACKET_SEQUENCED 0x40u /* may carry a number of in-order spray (balance/spray.h) */
 #define PACKET_CPU       0x80u /* to or from the kernel; reason and interface are valid */

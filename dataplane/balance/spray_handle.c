@@ -15,10 +15,16 @@
 
 static void put(struct worker *worker, struct spray *spray, struct rte_mbuf *packet)
 {
-	struct port_counters *counters = &worker->port_counters[packet->port];
+	bool copy = (packet_meta(packet)->flags & PACKET_COPY) != 0;
+	struct port_counters *counters =
+		&worker->port_counters[copy ? worker->leaf->port_count : packet->port];
 
 	counter_add(&counters->consumed, 1);
 	counter_add(&counters->consumed_bytes, packet_length(packet));
+	if (spray == NULL) {
+		rte_pktmbuf_free(packet);
+		return;
+	}
 	if (spray->inbox_count < SPRAY_INBOX) {
 		spray->inbox[spray->inbox_count++] = packet;
 		return;
@@ -61,6 +67,7 @@ static void tell_all(struct worker *worker, struct rte_mbuf *packet)
 		copy = packet_copy(packet, worker->pool);
 		if (copy == NULL)
 			continue; /* said again */
+		packet_meta(copy)->flags |= PACKET_COPY;
 		counter_add(&counters->copied, 1);
 		handover_message(worker, copy, w);
 	}
@@ -119,12 +126,7 @@ void spray_message_arrived(struct worker *worker, struct burst *burst, uint32_t 
 
 void spray_message_given(struct worker *worker, struct rte_mbuf *packet)
 {
-	struct spray *spray = worker_spray(worker);
-
-	if (spray == NULL)
-		rte_pktmbuf_free(packet);
-	else
-		put(worker, spray, packet);
+	put(worker, worker_spray(worker), packet);
 }
 
 /* --- what it says --- */
