@@ -141,6 +141,15 @@ static void walk_feedback(struct walk *w, struct spray_message *m)
 	}
 }
 
+static void walk_elephants(struct walk *w, struct spray_message *m)
+{
+	walk_u8(w, &m->elephants.worker);
+	walk_check(w, m->type == SPRAY_LOADS || m->elephants.worker == 0);
+	walk_count(w, &m->elephants.count);
+	for (uint32_t i = 0; i < m->elephants.count && w->error == SPRAY_ERROR_NONE; i++)
+		walk_u16(w, &m->elephants.uplink[i]);
+}
+
 static void walk_message(struct walk *w, struct spray_message *m)
 {
 	uint8_t version = SPRAY_VERSION;
@@ -167,10 +176,12 @@ static void walk_message(struct walk *w, struct spray_message *m)
 		walk_sequence(w, &m->request.first);
 		break;
 	case SPRAY_ANSWER:
+	case SPRAY_PASSED:
 		walk_u32(w, &m->answer.transaction);
 		walk_u8(w, &m->answer.worker);
 		walk_u8(w, &m->answer.answer);
-		walk_check(w, m->answer.answer < SPRAY_ANSWER_COUNT);
+		walk_check(w, m->answer.answer < SPRAY_ANSWER_COUNT &&
+				      (m->type == SPRAY_ANSWER || m->answer.answer == SPRAY_YES));
 		walk_flow(w, &m->answer.flow);
 		break;
 	case SPRAY_FENCE_WANTED:
@@ -185,6 +196,14 @@ static void walk_message(struct walk *w, struct spray_message *m)
 		break;
 	case SPRAY_FEEDBACK:
 		walk_feedback(w, m);
+		break;
+	case SPRAY_PROBE:
+		walk_u32(w, &m->probe.transaction);
+		walk_flow(w, &m->probe.flow);
+		break;
+	case SPRAY_PLACED:
+	case SPRAY_LOADS:
+		walk_elephants(w, m);
 		break;
 	default:
 		break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spray_message - what leaves tell each other about in-order spray: the wire format.
+ * spray_message - what leaves tell each other about in-order spray and safe moves: the wire format.
  *
  * UDP, port SPRAY_PORT at both ends. All numbers are big-endian:
  *
@@ -50,7 +50,11 @@
 	X(DRAINED, "nothing is missing up to this number")                       \
 	X(RELEASE, "forget the flow, once nothing up to this number is missing") \
 	X(RELEASED, "it is forgotten")                                           \
-	X(BYE, "this epoch ends")
+	X(BYE, "this epoch ends")                                                \
+	X(PROBE, "behind a flow's data on its uplink: reply when it has come")   \
+	X(PASSED, "the probe has come")                                          \
+	X(PLACED, "elephants that come to you by each of our uplinks")           \
+	X(LOADS, "elephants of others at the far end of each of your uplinks")
 
 #define SPRAY_MESSAGE_TYPE_(upper, help) SPRAY_##upper,
 enum spray_message_type {
@@ -127,11 +131,15 @@ struct spray_message {
 			uint16_t first; /* number that the start stands for, 2..65535 */
 		} request;
 		struct {
+			uint32_t transaction; /* another one for each */
+			struct spray_flow flow;
+		} probe;
+		struct {
 			uint32_t transaction; /* of the request */
 			uint8_t worker;       /* that asked */
 			uint8_t answer;       /* enum spray_answer */
 			struct spray_flow flow;
-		} answer;
+		} answer; /* ANSWER; PASSED, which is YES */
 		struct {
 			uint32_t transaction; /* an answer repeats its question's */
 			struct spray_flow flow;
@@ -141,6 +149,11 @@ struct spray_message {
 			uint8_t count; /* of uplinks of the receiver, 1..SPRAY_UPLINKS_MAX */
 			struct spray_arrived uplink[SPRAY_UPLINKS_MAX];
 		} feedback;
+		struct {
+			uint8_t worker; /* PLACED: 0; LOADS: that placed */
+			uint8_t count;  /* of uplinks of whoever placed, 1..SPRAY_UPLINKS_MAX */
+			uint16_t uplink[SPRAY_UPLINKS_MAX];
+		} elephants; /* PLACED, LOADS */
 	};
 };
 

@@ -73,11 +73,17 @@ Test(spray_message, has_these_bytes)
 		/**/ 10,   2,    0,    7,    0,    0, 0, 0, 0, 0, 0,    0,    0,    0, 0, 0,
 		/**/ 0xff, 0xfe,
 	};
-	static const uint8_t answer[] = {HEADER(3), 0xaa, 0xbb, 0xcc, 0xdd, 5, 2};
+	static const uint8_t answer[] = {
+		HEADER(3), 0xaa, 0xbb, 0xcc, 0xdd, 5, 2, 4, 3, 0, 0, 0, 0x12, 0x34, 0x56,
+		/**/ 10,   1,    0,    1,    0,    0, 0, 0, 0, 0, 0, 0, 0,    0,    0,    0,
+		/**/ 10,   2,    0,    7,    0,    0, 0, 0, 0, 0, 0, 0, 0,    0,    0,    0,
+	};
 	static const uint8_t feedback[] = {
 		HEADER(6), 2,    0x00, 0x0f, 0x42, 0x40, 0, 0, 0, 7,
 		2,         0xff, 0xff, 0xff, 0xff, 0,    0, 0, 0, 1,
 	};
+	static const uint8_t placed[] = {HEADER(14), 0, 3, 0, 1, 0x12, 0x34, 0, 0};
+	static const uint8_t loads[] = {HEADER(15), 7, 1, 0xff, 0xfe};
 	static const uint8_t bye[] = {HEADER(11)};
 	struct spray_flow flow = {4, 3, 0, 0x123456, {10, 1, 0, 1}, {10, 2, 0, 7}};
 	struct spray_message message = {
@@ -91,8 +97,18 @@ Test(spray_message, has_these_bytes)
 					 .request = {0xaabbccdd, flow, 65534}};
 	expect_bytes(&message, request, sizeof(request));
 	message = (struct spray_message){MESSAGE(SPRAY_ANSWER),
-					 .answer = {0xaabbccdd, 5, SPRAY_OWNED}};
+					 .answer = {0xaabbccdd, 5, SPRAY_OWNED, flow}};
 	expect_bytes(&message, answer, sizeof(answer));
+	memcpy(sequence, answer, sizeof(answer));
+	sequence[1] = 13;
+	sequence[33] = SPRAY_YES;
+	message = (struct spray_message){MESSAGE(SPRAY_PASSED),
+					 .answer = {0xaabbccdd, 5, SPRAY_YES, flow}};
+	expect_bytes(&message, sequence, sizeof(answer));
+	memcpy(sequence, request, sizeof(request));
+	sequence[1] = 12;
+	message = (struct spray_message){MESSAGE(SPRAY_PROBE), .probe = {0xaabbccdd, flow}};
+	expect_bytes(&message, sequence, sizeof(request) - 2);
 	message = (struct spray_message){
 		MESSAGE(SPRAY_FEEDBACK),
 		.feedback = {2, {{1000000, 7, false, true}, {UINT32_MAX, 0, true, false}}},
@@ -100,6 +116,10 @@ Test(spray_message, has_these_bytes)
 	expect_bytes(&message, feedback, sizeof(feedback));
 	message = (struct spray_message){MESSAGE(SPRAY_BYE)};
 	expect_bytes(&message, bye, sizeof(bye));
+	message = (struct spray_message){MESSAGE(SPRAY_PLACED), .elephants = {0, 3, {1, 0x1234}}};
+	expect_bytes(&message, placed, sizeof(placed));
+	message = (struct spray_message){MESSAGE(SPRAY_LOADS), .elephants = {7, 1, {0xfffe}}};
+	expect_bytes(&message, loads, sizeof(loads));
 	/* The others look like a request. */
 	memcpy(sequence, request, sizeof(request));
 	for (uint8_t type = SPRAY_FENCE_WANTED; type <= SPRAY_RELEASED; type++) {
@@ -189,7 +209,7 @@ Test(spray_message, with_a_bad_field_is_refused_even_when_authentic)
 	} rows[] = {
 		{"nothing changed", SPRAY_REQUEST, 2, 3, SPRAY_ERROR_NONE},
 		{"no type", SPRAY_BYE, 1, 0, SPRAY_ERROR_TYPE},
-		{"type", SPRAY_BYE, 1, 12, SPRAY_ERROR_TYPE},
+		{"type", SPRAY_BYE, 1, 16, SPRAY_ERROR_TYPE},
 		{"uplink", SPRAY_BYE, 3, 32, SPRAY_ERROR_FIELD},
 		{"epoch 0", SPRAY_BYE, 11, 0, SPRAY_ERROR_FIELD},
 		{"receiver's epoch 0", SPRAY_BYE, 19, 0, SPRAY_ERROR_FIELD},
@@ -208,6 +228,11 @@ Test(spray_message, with_a_bad_field_is_refused_even_when_authentic)
 		{"IPv4 destination", SPRAY_REQUEST, 71, 1, SPRAY_ERROR_FIELD},
 		{"start as number", SPRAY_REQUEST, 73, 1, SPRAY_ERROR_FIELD},
 		{"answer", SPRAY_ANSWER, 33, 5, SPRAY_ERROR_FIELD},
+		{"answer of a probe", SPRAY_PASSED, 33, SPRAY_FULL, SPRAY_ERROR_FIELD},
+		{"worker of elephants", SPRAY_PLACED, 28, 1, SPRAY_ERROR_FIELD},
+		{"worker of loads", SPRAY_LOADS, 28, 1, SPRAY_ERROR_NONE},
+		{"no uplinks of elephants", SPRAY_PLACED, 29, 0, SPRAY_ERROR_FIELD},
+		{"uplinks of elephants", SPRAY_LOADS, 29, 33, SPRAY_ERROR_FIELD},
 		{"flags of feedback", SPRAY_FEEDBACK, 37, 4, SPRAY_ERROR_FIELD},
 	};
 	struct spray_flow flow = {4, 3, 0, 0x3456, {10, 1, 0, 1}, {10, 2, 0, 7}};
@@ -226,6 +251,10 @@ Test(spray_message, with_a_bad_field_is_refused_even_when_authentic)
 			message.hello.count = 2;
 		if (message.type == SPRAY_FEEDBACK)
 			message.feedback.count = 1;
+		if (message.type == SPRAY_PLACED || message.type == SPRAY_LOADS)
+			message.elephants.count = 1;
+		if (message.type == SPRAY_ANSWER || message.type == SPRAY_PASSED)
+			message.answer.flow = flow;
 		if (message.type == SPRAY_REQUEST) {
 			message.request.flow = flow;
 			message.request.first = 5;

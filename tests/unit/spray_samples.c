@@ -75,6 +75,24 @@ struct spray_message spray_sample(const uint8_t *data, size_t size)
 		m.answer.transaction = (uint32_t)take(&source, 4);
 		m.answer.worker = (uint8_t)take(&source, 1);
 		m.answer.answer = (uint8_t)(take(&source, 1) % SPRAY_ANSWER_COUNT);
+		m.answer.flow = take_flow(&source);
+		break;
+	case SPRAY_PASSED:
+		m.answer.transaction = (uint32_t)take(&source, 4);
+		m.answer.worker = (uint8_t)take(&source, 1);
+		m.answer.answer = SPRAY_YES;
+		m.answer.flow = take_flow(&source);
+		break;
+	case SPRAY_PROBE:
+		m.probe.transaction = (uint32_t)take(&source, 4);
+		m.probe.flow = take_flow(&source);
+		break;
+	case SPRAY_PLACED:
+	case SPRAY_LOADS:
+		m.elephants.worker = m.type == SPRAY_LOADS ? (uint8_t)take(&source, 1) : 0;
+		m.elephants.count = count;
+		for (uint32_t i = 0; i < count; i++)
+			m.elephants.uplink[i] = (uint16_t)take(&source, 2);
 		break;
 	case SPRAY_FEEDBACK:
 		m.feedback.count = count;
