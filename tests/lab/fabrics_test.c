@@ -121,6 +121,40 @@ Test(fabrics, a_single_leaf_has_all_hosts)
 }
 
 /* 8 hosts of 100G over 2 spines with 2 links each at 4:1: 800G / 4 / 4 = 50G an uplink. */
+/* Links of the core carry anything, a slow one too; those of hosts and all cables stay as they are. */
+Test(fabrics, an_ideal_core_is_as_fast_as_can_be)
+{
+	struct scenario *scenario = load_text(
+		"fabric: {leaf_spine: {ideal_core: true, uplink_cable: 200m, links: [{link: leaf1-spine1, "
+		"speed: 25G}, {link: leaf1.h1, speed: 50G}]}}\n");
+
+	cr_assert_eq(link_of(scenario, "leaf1-spine1")->rate_bps, UINT64_C(1600000000000));
+	cr_assert_eq(link_of(scenario, "leaf2-spine2")->rate_bps, UINT64_C(1600000000000));
+	cr_assert_eq(link_of(scenario, "leaf1-spine1")->delay_ps, 1000 * PS_PER_NS);
+	cr_assert_eq(link_of(scenario, "leaf1.h1")->rate_bps, UINT64_C(50000000000));
+	cr_assert_eq(link_of(scenario, "leaf2.h1")->rate_bps, UINT64_C(100000000000));
+	scenario_free(scenario);
+}
+
+/* Two queue pairs a host: flows 2 i and 2 i + 1 go from host i to the same other one. */
+Test(fabrics, a_permutation_may_have_several_queue_pairs)
+{
+	struct scenario *scenario =
+		load_text("fabric: {leaf_spine: {}}\n"
+			  "traffic: [{permutation: {bytes: 1MB, queue_pairs: 2}}]\n");
+
+	cr_assert_eq(scenario->flow_count, 2 * scenario->topology->host_count);
+	for (uint32_t i = 0; i < scenario->topology->host_count; i++) {
+		const struct scenario_flow *first = &scenario->flows[2 * i], *second = first + 1;
+
+		cr_assert_eq(first->source, i);
+		cr_assert_eq(second->source, i);
+		cr_assert_eq(first->destination, second->destination);
+		cr_assert_neq(first->source_port, second->source_port);
+	}
+	scenario_free(scenario);
+}
+
 Test(fabrics, oversubscription_sets_the_speed_of_uplinks)
 {
 	struct scenario *scenario =

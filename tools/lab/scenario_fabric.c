@@ -193,6 +193,14 @@ static int override_links(struct scenario *scenario, struct schema_document *doc
 	return result;
 }
 
+/* After the overrides, which may slow a link of the core down. */
+static void idealise_core(struct topology *topology)
+{
+	for (uint32_t i = 0; i < topology->link_count; i++)
+		if (topology->links[i].transit != TOPOLOGY_NONE)
+			topology->links[i].rate_bps = RATE_BPS_MAX;
+}
+
 /* --- one by one --- */
 
 static int build_explicit(struct scenario *scenario, struct schema_document *document)
@@ -313,5 +321,7 @@ int scenario_build_topology(struct scenario *scenario, struct schema_document *d
 	}
 	if (override_links(scenario, document) != 0)
 		return -EINVAL;
+	if (scenario->fabric.clos.ideal_core)
+		idealise_core(scenario->topology);
 	return check_paths(scenario, document);
 }

@@ -15,6 +15,10 @@
  *
  * In three_tier spine j of every pod is connected to the j-th share of the cores: a plane.
  *
+ * With ideal_core all links between switches run at RATE_BPS_MAX, whatever else says how fast they are. A
+ * queue could grow there only if more than that met on one link: 16 hosts of 100G, all at once. Cables
+ * keep their length, so the least time from host to host stays but for the frames' time on such links.
+ *
  * Thread: any.
  */
 #ifndef LAB_SCENARIO_FABRIC_H
@@ -54,6 +58,7 @@ struct scenario_clos {
 	struct schema_ratio oversubscription; /* denominator 0: not given */
 	uint64_t host_cable_mm, uplink_cable_mm, core_cable_mm;
 	uint32_t framing_overhead_bytes;
+	bool ideal_core;
 	struct scenario_override *overrides;
 	uint32_t override_count;
 };

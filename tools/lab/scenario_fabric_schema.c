@@ -68,7 +68,14 @@
 		 .help = "What the hosts of a leaf can send over what its uplinks carry; sets " \
 			 "`uplink_speed`."},                                                    \
 		CABLE_ROW("uplink_cable", uplink_cable_mm, "30m",                               \
-			  "Length of the links between leaves and spines.")
+			  "Length of the links between leaves and spines."),                    \
+	{                                                                                       \
+		"ideal_core", SCHEMA_BOOL, SCHEMA_FIELD(struct scenario_clos, ideal_core),      \
+			.fallback = "false",                                                    \
+			.help = "Links between switches carry whatever comes, whatever speeds " \
+				"say: what remains is light's time and the hosts' links, the "  \
+				"ideal that others are measured by."                            \
+	}
 
 /* --- overrides --- */
 

@@ -332,7 +332,7 @@ static void resolve_incast(struct element *element)
 static void resolve_permutation(struct element *element)
 {
 	struct scenario *scenario = element->scenario;
-	uint32_t hosts = scenario->topology->host_count;
+	uint32_t hosts = scenario->topology->host_count, pairs = element->traffic->queue_pairs;
 	struct random random = random_of(scenario->seed, RANDOM_PATTERN, element->index);
 	uint32_t *to = allocate(hosts * sizeof(*to));
 
@@ -347,9 +347,12 @@ static void resolve_permutation(struct element *element)
 	}
 	if (hosts < 2)
 		schema_fail(element->document, element->node, "a permutation needs two hosts");
+	if (element_too_many(element, (uint64_t)hosts * pairs))
+		hosts = 0;
 	for (uint32_t i = 0; i < hosts && hosts >= 2; i++) {
 		element_check_rate(element, i);
-		element_flow(element, i, to[i], i + 1);
+		for (uint32_t pair = 0; pair < pairs; pair++)
+			element_flow(element, i, to[i], i * pairs + pair + 1);
 	}
 	free(to);
 }

@@ -50,6 +50,7 @@ struct scenario_traffic {
 	char class[CONFIG_NAME_BYTES];
 	uint8_t dscp;
 	uint32_t payload_bytes; /* 0: hosts.mtu */
+	uint32_t queue_pairs;   /* permutation */
 	/* poisson */
 	uint32_t load_ppm;
 	enum size_workload workload;

@@ -8,9 +8,10 @@
 #include "tools/lab/topology.h"
 
 /* Bursts and repetitions. */
-#define REPEAT_MAX     1000000
+#define REPEAT_MAX      1000000
 /* More of them would need more flows than there are queue pairs. */
-#define CONCURRENT_MAX 4096
+#define CONCURRENT_MAX  4096
+#define QUEUE_PAIRS_MAX 256
 
 /* --- rows that kinds share --- */
 
@@ -162,6 +163,9 @@ static const struct schema_table incast_table = {
 static const struct schema_row permutation_rows[] = {
 	PATTERN_ROWS,
 	JITTER_ROW("one packet's time at `rate`"),
+	{"queue_pairs", SCHEMA_UINT, SCHEMA_FIELD(struct scenario_traffic, queue_pairs), .min = 1,
+	 .max = QUEUE_PAIRS_MAX, .fallback = "1",
+	 .help = "Flows of each pair of hosts, each with a queue pair and a source port of its own."},
 	{0},
 };
 
