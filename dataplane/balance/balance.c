@@ -20,14 +20,15 @@ static uint32_t spray_member(struct worker *worker, const struct group *group,
 }
 
 static uint32_t spray_ordered(struct worker *worker, const struct group *group,
-			      struct parsed *parsed, uint8_t *ip, uint32_t hash)
+			      struct parsed *parsed, uint8_t *ip)
 {
 	struct spray *spray = worker_spray(worker);
 
 	if (unlikely(spray == NULL || group->peer == PEER_NONE))
-		return balance_weighted(hash, &worker->snapshot->adjacency[group->members],
+		return balance_weighted(balance_hash_of_group(worker->snapshot, parsed, ip),
+					&worker->snapshot->adjacency[group->members],
 					group->balanced);
-	return spray_choose(worker, spray, group, parsed, ip, hash);
+	return spray_choose(worker, spray, group, parsed, ip);
 }
 
 uint32_t balance_choose(struct worker *worker, const struct group *group, struct parsed *parsed,
@@ -38,14 +39,14 @@ uint32_t balance_choose(struct worker *worker, const struct group *group, struct
 	uint8_t mode = balance_mode_of(snapshot, group, priority);
 	uint32_t hash;
 
+	if (mode == BALANCE_SPRAY)
+		return spray_ordered(worker, group, parsed, ip);
 	if (mode == BALANCE_STATIC)
 		return balance_hash_member(snapshot, group, parsed, ip, priority);
 	hash = balance_hash_of_group(snapshot, parsed, ip);
 	switch (mode) {
 	case BALANCE_FLOWLET:
 		return flowlet_choose(worker, group, hash, priority);
-	case BALANCE_SPRAY:
-		return spray_ordered(worker, group, parsed, ip, hash);
 	case BALANCE_SPRAY_UNORDERED:
 		return spray_member(worker, group, member, hash);
 	default:

@@ -78,41 +78,47 @@ static __rte_noinline void clear_cnp(struct spray *spray, const struct parsed *p
 		checksum_set(parsed, ip, 0);
 }
 
-uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct group *group,
-		      struct parsed *parsed, uint8_t *ip, uint32_t hash)
+/* Where a flow goes that isn't sprayed: by its hash, and not by a path that is down at its other end. */
+static __rte_noinline uint32_t hash_path(const struct worker *worker, const struct spray_leaf *peer,
+					 const struct group *group, const struct parsed *parsed,
+					 const uint8_t *ip)
 {
-	const struct adjacency *member = &worker->snapshot->adjacency[group->members];
+	return balance_weighted_among(balance_hash_of_group(worker->snapshot, parsed, ip),
+				      &worker->snapshot->adjacency[group->members], group->balanced,
+				      peer->mask != 0 ? peer->mask : UINT64_MAX);
+}
+
+uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct group *group,
+		      struct parsed *parsed, uint8_t *ip)
+{
 	struct spray_leaf *peer = &spray->leaf[group->peer];
-	/* Not by a path that is down at its other end, either. */
-	const uint32_t path = balance_weighted_among(hash, member, group->balanced,
-						     peer->mask != 0 ? peer->mask : UINT64_MAX);
 	struct spray_decision decision;
 	struct balance_key key;
 
 	if ((parsed->flags & PARSED_ROCE) == 0)
-		return path;
-	if (ip[parsed->l4_offset + 8] == OPCODE_CNP) {
+		return hash_path(worker, peer, group, parsed, ip);
+	if (unlikely(ip[parsed->l4_offset + 8] == OPCODE_CNP)) {
 		if (checksum_get(parsed, ip) != 0)
 			clear_cnp(spray, parsed, ip);
-		return path;
+		return hash_path(worker, peer, group, parsed, ip);
 	}
 	key = balance_key_of(parsed, ip, &spray->secret);
 	decision = spray_source_packet(&spray->source, &key, group->peer, parsed->length,
 				       checksum_get(parsed, ip), worker->now_ps);
 	if (unlikely(decision.request))
 		note_ask(spray, decision.flow, parsed, ip);
-	if (decision.verdict == SPRAY_PASS)
-		return path;
-	checksum_set(parsed, ip, decision.sequence); /* 0 to clear it */
-	if (decision.verdict == SPRAY_CLEAR)
-		return path;
-	counter_add(&spray->counters.sequenced, 1);
-	parsed->flags |= PARSED_SPRAYED;
-	peer->sprayed_ps = worker->now_ps;
-	if (decision.verdict == SPRAY_FIRST || peer->mask == 0)
-		return path;
-	if (peer->look-- == 0 || peer->looked_ps != worker->now_ps)
-		look(worker, peer, member, worker->snapshot->by_dscp[balance_key_dscp(&key)]);
+	if (decision.verdict != SPRAY_PASS)
+		checksum_set(parsed, ip, decision.sequence); /* 0 to clear it */
+	if (decision.verdict == SPRAY_FIRST || decision.verdict == SPRAY_SEQUENCED) {
+		counter_add(&spray->counters.sequenced, 1);
+		parsed->flags |= PARSED_SPRAYED;
+		peer->sprayed_ps = worker->now_ps;
+	}
+	if (decision.verdict != SPRAY_SEQUENCED || peer->mask == 0)
+		return hash_path(worker, peer, group, parsed, ip);
+	if (peer->look-- == 0 || time_after(worker->now_ps, peer->looked_ps + SPRAY_LOOK_PS))
+		look(worker, peer, &worker->snapshot->adjacency[group->members],
+		     worker->snapshot->by_dscp[balance_key_dscp(&key)]);
 	return weights_choose(&peer->weights);
 }
 

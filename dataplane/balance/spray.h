@@ -71,6 +71,7 @@ struct worker;
 
 /* Packets between two looks at the queues of a peer's uplinks. */
 #define SPRAY_LOOK_PACKETS 32
+#define SPRAY_LOOK_PS      PS_PER_US /* or so much time */
 
 /* X(field, unit, help): of a worker, beside those of resequencer.h and spray_source.h */
 #define SPRAY_COUNTERS(X)                                                                        \
@@ -153,7 +154,7 @@ void spray_free(struct spray *spray);
  * @param ip its IP header; the UDP checksum may change
  */
 uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct group *group,
-		      struct parsed *parsed, uint8_t *ip, uint32_t hash);
+		      struct parsed *parsed, uint8_t *ip);
 
 /**
  * A packet, PACKET_SPRAYED, waits for a port whose link went down: queue it for another uplink. It isn't charged.

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_byteorder.h>
 #include <rte_errno.h>
@@ -13,6 +15,7 @@
 
 #include "config/config.h"
 #include "control/apply.h"
+#include "dataplane/internal.h"
 #include "dataplane/leaf.h"
 #include "dataplane/packet.h"
 #include "dataplane/parse_plain.h"
@@ -307,6 +310,45 @@ static int balanced_create(struct row rows[ROW_COUNT], struct rte_mempool *pool)
 	return rc;
 }
 
+/* In-order spray, at its source: all RDMA flows of the balanced routes are sprayed. */
+static void ordered_begin(struct row *row, const struct frames *frames)
+{
+	struct spray *spray = worker_spray(row->worker);
+	struct spray_source *source = &spray->source;
+
+	(void)frames;
+	spray->leaf[0].hello_ps = row->now_ps; /* and no more */
+	for (uint32_t i = 0; i <= source->mask; i++) {
+		if (source->flow[i].state == SPRAY_FREE)
+			continue;
+		source->flow[i].state = SPRAY_SPRAYED;
+		source->flow[i].begun = true;
+		source->flow[i].last_ps = row->now_ps;
+	}
+}
+
+static int ordered_create(struct row *row, struct rte_mempool *pool)
+{
+	char path[] = "/tmp/roceleaf-bench-XXXXXX", text[sizeof(config_l3) + 512];
+	int fd = mkstemp(path), rc = -EIO;
+
+	if (fd < 0)
+		return -errno;
+	(void)snprintf(
+		text, sizeof(text),
+		"%sbalance: {mode: spray, spray: {key_file: %s, peers: [{address: 10.24.0.1, "
+		"prefixes: [10.24.0.0/16, 10.25.0.0/16, 10.26.0.0/16, 10.27.0.0/16, 10.28.0.0/16, "
+		"10.29.0.0/16, 10.30.0.0/16, 10.31.0.0/16]}]}}\n",
+		config_l3, path);
+	if (write(fd, "00112233445566778899aabbccddeeff", 32) == 32)
+		rc = pipeline_create(row, text, pool);
+	if (rc == 0)
+		worker_poll(row->worker, row->now_ps); /* it says hello */
+	close(fd);
+	unlink(path);
+	return rc;
+}
+
 int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool, uint32_t frames_max)
 {
 	int rc;
@@ -334,6 +376,8 @@ int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool, uint32_t f
 	rows[ROW_L3_FLOWLET] = (struct row){.name = "pipeline-l3-flowlet", .pass = pipeline_pass};
 	rows[ROW_L3_SPRAY] =
 		(struct row){.name = "pipeline-l3-spray-unordered", .pass = pipeline_pass};
+	rows[ROW_L3_SPRAY_ORDERED] = (struct row){
+		.name = "pipeline-l3-spray", .begin = ordered_begin, .pass = pipeline_pass};
 	for (uint32_t i = 0; i < ROW_COUNT; i++) {
 		if (rows[i].state == NULL)
 			rows[i].state = "idle";
@@ -349,6 +393,8 @@ int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool, uint32_t f
 		rc = pipeline_create(&rows[ROW_PIPELINE_L2], config_l2, pool);
 	if (rc == 0)
 		rc = balanced_create(rows, pool);
+	if (rc == 0)
+		rc = ordered_create(&rows[ROW_L3_SPRAY_ORDERED], pool);
 	if (rc == 0)
 		rc = congested_create(rows, pool, frames_max);
 	if (rc != 0) {
