@@ -94,6 +94,7 @@ uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct g
 	struct spray_leaf *peer = &spray->leaf[group->peer];
 	struct spray_decision decision;
 	struct balance_key key;
+	uint32_t uplink;
 
 	if ((parsed->flags & PARSED_ROCE) == 0)
 		return hash_path(worker, peer, group, parsed, ip);
@@ -119,7 +120,9 @@ uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct g
 	if (peer->look-- == 0 || time_after(worker->now_ps, peer->looked_ps + SPRAY_LOOK_PS))
 		look(worker, peer, &worker->snapshot->adjacency[group->members],
 		     worker->snapshot->by_dscp[balance_key_dscp(&key)]);
-	return weights_choose(&peer->weights);
+	uplink = weights_choose(&peer->weights);
+	peer->taken |= UINT32_C(1) << uplink;
+	return uplink;
 }
 
 bool spray_again(struct worker *worker, struct rte_mbuf *packet)

@@ -97,6 +97,7 @@ struct spray_leaf {
 	uint64_t looked_ps;               /* poll of the last look at queues */
 	uint32_t look;                    /* packets until the next one */
 	uint32_t mask;                    /* our uplinks towards it that may be taken */
+	uint32_t taken, taken_before;     /* those that were, since its last feedback and before */
 	uint32_t live;                    /* its uplinks that are up, as it says */
 	uint32_t open;      /* of these, the ones that end at a port of ours that is up */
 	uint32_t count;     /* its uplinks */

@@ -282,11 +282,16 @@ static void take_feedback(struct spray *spray, uint16_t peer, const struct spray
 
 	if (m->feedback.count != state->weights.count)
 		return; /* it knows other uplinks of ours yet */
-	for (uint32_t u = 0; u < state->weights.count; u++)
-		news[u] = (struct weights_news){
-			.lateness_ps = m->feedback.uplink[u].lateness_ps,
-			.fresh = m->feedback.uplink[u].packets != 0 || m->feedback.uplink[u].silent,
-		};
+	for (uint32_t u = 0; u < state->weights.count; u++) {
+		const struct spray_arrived *arrived = &m->feedback.uplink[u];
+
+		/* Where nothing was sent nothing is late, or a small share would never grow again. */
+		news[u].fresh = arrived->packets != 0 || arrived->silent;
+		if (!arrived->silent || (state->taken_before >> u & 1) != 0)
+			news[u].lateness_ps = arrived->lateness_ps;
+	}
+	state->taken_before = state->taken;
+	state->taken = 0;
 	weights_update(&state->weights, news);
 }
 

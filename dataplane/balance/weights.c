@@ -138,6 +138,8 @@ void weights_update(struct weights *weights, const struct weights_news *news)
 			(weights->late_ps[i] - mean_ps) * BASE_STEP / (int64_t)weights->unit_ps;
 		int64_t base = weights->base[i];
 
+		if (!news[i].fresh)
+			continue; /* what was told before has had its effect */
 		base -= base * clamp(step, -BASE_STEP_MAX, BASE_STEP_MAX) / BASE_ONE;
 		weights->base[i] = (uint32_t)base;
 	}

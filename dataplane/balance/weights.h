@@ -15,6 +15,7 @@
  *   late  = mean of the last late and what was told        (no news: stays as it was)
  *   error = late - mean of late over uplinks, by weight    (in units; 1 us at 100 Gb/s)
  *   base *= 1 - clamp(.0005 * error, +-.005), then scaled so that the largest is 1; never below .02
+ *                                                          (no news: not again for the same lateness)
  *   weight = base * clamp(1 - .02 * error, .05, 1.25)
  *
  * In integers: base in 2^-24, weight in 2^-12. A unit is max(1 us, 3 frame times of the slowest uplink).

@@ -359,20 +359,25 @@ class Leaf:
                   f"dropped as {key}, must be {port} and one of {reasons}")
 
     def check_conserved(self):
-        """Every frame received is sent or counted as dropped; waits until it is quiet."""
+        """
+        Every frame received is sent or counted as dropped; waits until it is quiet, or at least for a
+        moment in which nothing happens.
+        """
 
         def sums():
             ports = self.ports().values()
             queued = sum(row["depth_packets"] for row in self.queues().values())
             came = sum(row["rx_packets"] + row["copied"] for row in ports)
             went = sum(row["tx_packets"] + row["drop_packets"] for row in ports)
-            return came, went, queued
+            seen.append((came, went, queued))
+            return came == went and queued == 0
 
+        seen = []
         try:
-            wait_until(lambda: sums()[0] == sums()[1] and sums()[2] == 0, "")
+            wait_until(sums, "")
         except Failure:
             pass
-        came, went, queued = sums()
+        came, went, queued = seen[-1]
         check_equal((went, queued), (came, 0), "frames out and queued, and what came in")
 
     def stop(self):

@@ -212,6 +212,12 @@ Test(weights, without_news_they_stay)
 	news[0] = (struct weights_news){0, false};
 	weights_update(&weights, news);
 	cr_expect_eq(weights.late_ps[0], before.late_ps[0]);
+	/* An uplink that gets no packets any more isn't told again and again of what it once was late with. */
+	before = weights;
+	memset(news, 0, sizeof(news));
+	for (uint32_t i = 0; i < 100; i++)
+		weights_update(&weights, news);
+	cr_expect_arr_eq(weights.base, before.base, sizeof(before.base));
 	/* Lateness is bounded, whatever is told; and floors hold: .02 * .05 */
 	news[0] = (struct weights_news){UINT64_MAX, true};
 	for (uint32_t i = 0; i < 5000; i++)
