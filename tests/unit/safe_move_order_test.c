@@ -169,7 +169,7 @@ static void run(struct world *world, uint64_t seed, uint32_t loss_percent, uint6
 	safe_move_fini(&world->move);
 }
 
-Test(safe_move_order, LB_ADAPTIVE_keeps_the_order_whatever_is_lost)
+Test(safe_move_order, keeps_the_order_whatever_is_lost)
 {
 	static const struct {
 		const char *name;

@@ -153,7 +153,7 @@ static void elephants_by_uplink(struct stand *stand, uint32_t *count)
 		count[flow_of(stand, i)->uplink]++;
 }
 
-Test(safe_move, LB_ADAPTIVE_spreads_what_shares_one_uplink)
+Test(safe_move, spreads_what_shares_one_uplink)
 {
 	static const uint16_t peer[] = {0, 1, 2, 3, 4, 5, 6, 7};
 	static const uint8_t uplink[8];
@@ -181,7 +181,7 @@ Test(safe_move, LB_ADAPTIVE_spreads_what_shares_one_uplink)
 }
 
 /* All of our uplinks are even; only the destination knows that two leaves use one path there. */
-Test(safe_move, LB_ADAPTIVE_leaves_a_path_that_others_use_at_its_other_end)
+Test(safe_move, leaves_a_path_that_others_use_at_its_other_end)
 {
 	static const uint16_t peer[] = {0}, others[] = {1, 0, 2, 3};
 	static const uint8_t uplink[] = {0};
@@ -198,7 +198,7 @@ Test(safe_move, LB_ADAPTIVE_leaves_a_path_that_others_use_at_its_other_end)
 }
 
 /* A move alone changes nothing (a cell gains what an uplink loses); together they lower the sum by two. */
-Test(safe_move, LB_ADAPTIVE_swaps_two_flows)
+Test(safe_move, swaps_two_flows)
 {
 	static const uint16_t peer[] = {0, 1}, first[] = {1, 0}, second[] = {0, 1};
 	static const uint8_t uplink[] = {0, 1};
@@ -217,7 +217,7 @@ Test(safe_move, LB_ADAPTIVE_swaps_two_flows)
 	stand_close(&stand);
 }
 
-Test(safe_move, LB_ADAPTIVE_never_moves_when_overload_is_uniform)
+Test(safe_move, never_moves_when_overload_is_uniform)
 {
 	static const uint16_t peer[] = {0, 0, 0, 0, 1, 1, 1, 1}, none[4], two[] = {2, 2, 2, 2};
 	static const uint8_t uplink[] = {0, 1, 2, 3, 0, 1, 2, 3};
@@ -246,7 +246,7 @@ Test(safe_move, LB_ADAPTIVE_never_moves_when_overload_is_uniform)
 	}
 }
 
-Test(safe_move, LB_ADAPTIVE_moves_nothing_towards_a_destination_that_tells_nothing)
+Test(safe_move, moves_nothing_towards_a_destination_that_tells_nothing)
 {
 	static const uint16_t peer[] = {0, 0};
 	static const uint8_t uplink[] = {0, 0};
@@ -267,7 +267,7 @@ Test(safe_move, LB_ADAPTIVE_moves_nothing_towards_a_destination_that_tells_nothi
 }
 
 /* One draw each: 4 sigma of a binomial. */
-Test(safe_move, LB_ADAPTIVE_improves_every_other_time_and_goes_sideways_three_times_in_a_hundred)
+Test(safe_move, improves_every_other_time_and_goes_sideways_three_times_in_a_hundred)
 {
 	/* Two on uplink 0, uplink 1 empty: improves. Others on one cell, and the uplinks crosswise: sideways. */
 	static const uint16_t one_peer[] = {0, 0}, one[] = {1, 0, 0}, shut[] = {0, 1, 1};
@@ -304,7 +304,7 @@ Test(safe_move, LB_ADAPTIVE_improves_every_other_time_and_goes_sideways_three_ti
 	cr_expect_float_eq(went, sideways, sideways_sigma4);
 }
 
-Test(safe_move, LB_ADAPTIVE_gives_up_at_the_timeout_and_lets_the_host_go)
+Test(safe_move, gives_up_at_the_timeout_and_lets_the_host_go)
 {
 	static const uint16_t peer[] = {0, 1};
 	static const uint8_t uplink[] = {0, 0};
@@ -338,7 +338,7 @@ Test(safe_move, LB_ADAPTIVE_gives_up_at_the_timeout_and_lets_the_host_go)
 	stand_close(&stand);
 }
 
-Test(safe_move, LB_ADAPTIVE_probes_again_behind_what_was_sent_since)
+Test(safe_move, probes_again_behind_what_was_sent_since)
 {
 	static const uint16_t peer[] = {0, 1};
 	static const uint8_t uplink[] = {0, 0};
@@ -361,7 +361,7 @@ Test(safe_move, LB_ADAPTIVE_probes_again_behind_what_was_sent_since)
 	stand_close(&stand);
 }
 
-Test(safe_move, LB_ADAPTIVE_aborts_when_the_flow_or_its_new_uplink_has_gone)
+Test(safe_move, aborts_when_the_flow_or_its_new_uplink_has_gone)
 {
 	static const uint16_t peer[] = {0, 1};
 	static const uint8_t uplink[] = {0, 0};
@@ -397,7 +397,7 @@ Test(safe_move, LB_ADAPTIVE_aborts_when_the_flow_or_its_new_uplink_has_gone)
 	}
 }
 
-Test(safe_move, LB_ADAPTIVE_begins_at_most_one_move_or_swap_a_tick_and_few_at_a_time)
+Test(safe_move, begins_at_most_one_move_or_swap_a_tick_and_few_at_a_time)
 {
 	static uint16_t peer[64];
 	static uint8_t uplink[64];
@@ -421,7 +421,7 @@ Test(safe_move, LB_ADAPTIVE_begins_at_most_one_move_or_swap_a_tick_and_few_at_a_
 }
 
 /* Two workers, each with four flows; what one has, the other is told of. */
-Test(safe_move, LB_ADAPTIVE_workers_decide_for_their_own_flows)
+Test(safe_move, workers_decide_for_their_own_flows)
 {
 	static const uint16_t peer[] = {0, 1, 2, 3};
 	static const uint8_t uplink[4];

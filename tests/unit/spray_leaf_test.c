@@ -239,9 +239,10 @@ static void host_sends(uint8_t opcode, uint32_t qp, uint16_t sum)
 	struct frame frame =
 		FRAME(.destination_mac = FIXTURE_ROUTER, .source_mac = HOST_MAC, .family = 4,
 		      .source = HERE, .destination = THERE, .traffic_class = DSCP << 2 | 2,
-		      .source_port = 50000, .roce = true, .opcode = opcode, .qp = qp, .psn = ++psn,
-		      .payload_bytes = PAYLOAD, .number = psn);
+		      .source_port = 50000, .roce = true, .opcode = opcode, .qp = qp,
+		      .psn = psn + 1, .payload_bytes = PAYLOAD, .number = psn + 1);
 
+	psn++;
 	store_u16(frame.byte + UDP_OFFSET + 6, sum);
 	fixture_inject(&f, HOST, &frame);
 	poll();
