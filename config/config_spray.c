@@ -318,20 +318,26 @@ static void check_own_address(struct schema_document *document, const struct con
 }
 
 /* Where spraying is asked for without anybody to restore the order. */
+static void check_unserved_mode(struct schema_document *document, struct schema_node *node,
+				enum config_balance_mode mode)
+{
+	if (mode == CONFIG_BALANCE_SPRAY)
+		schema_fail(document, node,
+			    "balance spray needs balance.spray.peers, who restore the order");
+	if (mode == CONFIG_BALANCE_ADAPTIVE)
+		schema_fail(document, node,
+			    "balance adaptive needs balance.spray.peers, who tell their loads");
+}
+
 static void check_unserved(struct schema_document *document, const struct config *config)
 {
-	static const char text[] = "balance spray needs balance.spray.peers, who restore the order";
-
-	if (config->balance.mode == CONFIG_BALANCE_SPRAY)
-		schema_fail(document, schema_at(document, "balance.mode"), "%s", text);
+	check_unserved_mode(document, schema_at(document, "balance.mode"), config->balance.mode);
 	for (uint32_t i = 0; i < config->class_count; i++)
-		if (config->classes[i].balance == CONFIG_BALANCE_SPRAY)
-			schema_fail(document, schema_at(document, "classes[%u].balance", i), "%s",
-				    text);
+		check_unserved_mode(document, schema_at(document, "classes[%u].balance", i),
+				    config->classes[i].balance);
 	for (uint32_t i = 0; i < config->route_count; i++)
-		if (config->routes[i].balance == CONFIG_BALANCE_SPRAY)
-			schema_fail(document, schema_at(document, "routes[%u].balance", i), "%s",
-				    text);
+		check_unserved_mode(document, schema_at(document, "routes[%u].balance", i),
+				    config->routes[i].balance);
 }
 
 void config_check_spray(struct schema_document *document, struct config *config,

@@ -9,7 +9,8 @@ const struct schema_word config_balance_words[] = {
 	{"flowlet", CONFIG_BALANCE_FLOWLET,
 	 "as `ecmp`, but a flow that has paused for `gap` goes on where there is least load."},
 	{"adaptive", CONFIG_BALANCE_ADAPTIVE,
-	 "a flow moves when nothing of it is on its way; not in this version."},
+	 "as `ecmp`, but towards `spray.peers` a large flow moves to another uplink when that "
+	 "lowers what flows share, once nothing of it is on its way."},
 	{"spray", CONFIG_BALANCE_SPRAY,
 	 "packet by packet in turn, towards `spray.peers`, which restore the order; elsewhere as "
 	 "`ecmp`."},
@@ -18,18 +19,6 @@ const struct schema_word config_balance_words[] = {
 	{"static", CONFIG_BALANCE_STATIC, "by the destination's address alone."},
 	{0},
 };
-
-/* A mode goes from here, and with the last one the function, when the dataplane has it. */
-void config_check_balance_mode(struct schema_document *document, struct schema_node *node,
-			       enum config_balance_mode mode)
-{
-	if (mode == CONFIG_BALANCE_ADAPTIVE)
-		schema_fail(
-			document, node,
-			"%s %s can't be had in this version: ecmp, flowlet, spray, spray-unordered and "
-			"static can",
-			node->key != NULL ? node->key : "mode", node->text);
-}
 
 static const struct schema_word auto_words[] = {{"auto", true, NULL}, {0}};
 
@@ -45,7 +34,6 @@ static void check_balance(struct schema_document *document, struct schema_node *
 	const struct config_balance *balance = out;
 	bool tuple = false;
 
-	config_check_balance_mode(document, schema_child(node, "mode"), balance->mode);
 	for (uint32_t i = 0; i < balance->hash_count; i++)
 		tuple = tuple || balance->hash[i] == CONFIG_HASH_5TUPLE;
 	if (!tuple)

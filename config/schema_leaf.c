@@ -358,7 +358,6 @@ static void check_class(struct schema_document *document, struct schema_node *no
 			    "ecn auto is derived from when pauses begin, and class %s is lossy: "
 			    "write {kmin: 200KB, kmax: 800KB}, or off",
 			    class->name);
-	config_check_balance_mode(document, schema_child(node, "balance"), class->balance);
 	if (class->strict)
 		class->weight = 0;
 }
@@ -442,19 +441,11 @@ static const struct schema_row route_rows[] = {
 	{0},
 };
 
-static void check_route(struct schema_document *document, struct schema_node *node, void *out)
-{
-	const struct config_route *route = out;
-
-	config_check_balance_mode(document, schema_child(node, "balance"), route->balance);
-}
-
 static const struct schema_table route_table = {
 	"a route",
 	route_rows,
 	SCHEMA_MARK(struct config_route, mark),
 	.help = "Static routes; the networks of ports and VLAN interfaces need none.",
-	.check = check_route,
 };
 
 static const struct schema_row neighbour_rows[] = {

@@ -65,10 +65,6 @@ extern const struct schema_word config_balance_words[];
 				"class or a route may have its own mode."                  \
 	}
 
-/** Leave a message at a mode's node where the mode can't be had. */
-void config_check_balance_mode(struct schema_document *document, struct schema_node *node,
-			       enum config_balance_mode mode);
-
 /**
  * Fill in the preset or the default classes, the default class and what falls to it, and check what
  * classes have in common. Afterwards config->classes is complete.

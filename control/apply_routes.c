@@ -188,13 +188,15 @@ static uint32_t weigh_members(const struct snapshot *snapshot, struct adjacency 
 	return weighed;
 }
 
-/* Some class sprays on this route. */
+/* Some class sprays on this route, or moves flows. */
 static bool route_sprays(const struct snapshot *snapshot, const struct config_route *route)
 {
 	if (route->balance != CONFIG_BALANCE_DEFAULT)
-		return route->balance == CONFIG_BALANCE_SPRAY;
+		return route->balance == CONFIG_BALANCE_SPRAY ||
+		       route->balance == CONFIG_BALANCE_ADAPTIVE;
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
-		if (snapshot->class[p].balance == BALANCE_SPRAY)
+		if (snapshot->class[p].balance == BALANCE_SPRAY ||
+		    snapshot->class[p].balance == BALANCE_ADAPTIVE)
 			return true;
 	return false;
 }

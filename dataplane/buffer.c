@@ -212,6 +212,13 @@ static void set_reason(struct worker *worker, uint16_t port, uint32_t priority, 
 		pfc_pause(worker, port, (uint8_t)priority, after != 0, now_ps);
 }
 
+void buffer_pause_move(struct worker *worker, uint16_t port, uint8_t priority, bool pause)
+{
+	if (worker->leaf->owner[port] == worker->id && port < worker->leaf->port_count &&
+	    (worker->lossless_mask >> priority & 1) != 0)
+		set_reason(worker, port, priority, PAUSE_MOVE, pause, worker->now_ps);
+}
+
 uint64_t buffer_xoff_bytes(const struct worker *worker, uint16_t port, uint32_t priority)
 {
 	return snapshot_pair(worker->snapshot, port, priority)->reserved_bytes +
@@ -483,7 +490,8 @@ void buffer_configure(struct worker *worker, uint64_t now_ps)
 				charged += account_charged(account);
 				if (ours)
 					set_reason(worker, port, p,
-						   PAUSE_BUFFER | PAUSE_GUARD | PAUSE_BACKLOG,
+						   PAUSE_BUFFER | PAUSE_GUARD | PAUSE_BACKLOG |
+							   PAUSE_MOVE,
 						   false, now_ps);
 			}
 			/* Taken out of the sums; evaluated anew. */

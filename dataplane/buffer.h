@@ -42,6 +42,7 @@ struct worker;
 /* Why a pair's peer is paused; it is released when all are gone. */
 #define PAUSE_BUFFER  0x1u /* its occupancy */
 #define PAUSE_GUARD   0x2u /* buffers run out */
+#define PAUSE_MOVE    0x8u /* a flow changes its path: balance/adaptive.h */
 #define PAUSE_BACKLOG 0x4u /* and what waits in receive rings (backlog.h) */
 
 /* What the owner knows of one lossless pair. Atomic is what others read: who receives too, and
@@ -80,6 +81,9 @@ static inline uint8_t buffer_reasons(const struct buffer_state *state)
 {
 	return atomic_load_explicit(&state->reasons, memory_order_acquire);
 }
+
+/** Have the peer pause a pair for a move, or end that. No effect unless the pair is ours and lossless. */
+void buffer_pause_move(struct worker *worker, uint16_t port, uint8_t priority, bool pause);
 
 /** Something has changed since buffer_evaluate(): pairs of ours, or what others have used. Hot. */
 bool buffer_changed(const struct worker *worker);

@@ -157,6 +157,11 @@ static inline struct spray *worker_spray(const struct worker *worker)
 	return atomic_load_explicit(&worker->balance.spray, memory_order_acquire);
 }
 
+static inline struct adaptive *balance_adaptive(const struct worker *worker)
+{
+	return atomic_load_explicit(&worker->balance.adaptive, memory_order_acquire);
+}
+
 /* Have a port run in this poll. */
 static inline void port_wake(struct worker *worker, uint16_t port)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dataplane/balance/balance.h"
 
+#include "dataplane/balance/adaptive.h"
 #include "dataplane/balance/flowlet.h"
 #include "dataplane/balance/hash.h"
 #include "dataplane/balance/spray.h"
@@ -31,6 +32,18 @@ static uint32_t spray_ordered(struct worker *worker, const struct group *group,
 	return spray_choose(worker, spray, group, parsed, ip);
 }
 
+static uint32_t adaptive_member(struct worker *worker, const struct group *group,
+				const struct parsed *parsed, const uint8_t *ip, uint8_t priority,
+				uint32_t hash)
+{
+	struct adaptive *adaptive = balance_adaptive(worker);
+
+	if (adaptive != NULL && worker_spray(worker) != NULL && group->peer != PEER_NONE)
+		return adaptive_choose(worker, adaptive, group, parsed, ip, priority, hash);
+	return balance_weighted(hash, &worker->snapshot->adjacency[group->members],
+				group->balanced);
+}
+
 uint32_t balance_choose(struct worker *worker, const struct group *group, struct parsed *parsed,
 			uint8_t *ip, uint8_t priority)
 {
@@ -45,6 +58,8 @@ uint32_t balance_choose(struct worker *worker, const struct group *group, struct
 		return balance_hash_member(snapshot, group, parsed, ip, priority);
 	hash = balance_hash_of_group(snapshot, parsed, ip);
 	switch (mode) {
+	case BALANCE_ADAPTIVE:
+		return adaptive_member(worker, group, parsed, ip, priority, hash);
 	case BALANCE_FLOWLET:
 		return flowlet_choose(worker, group, hash, priority);
 	case BALANCE_SPRAY_UNORDERED:

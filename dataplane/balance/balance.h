@@ -18,6 +18,7 @@
 #include "dataplane/balance/quality.h"
 #include "dataplane/balance/sketch.h"
 
+struct adaptive;
 struct flowlet_table;
 struct group;
 struct leaf;
@@ -31,11 +32,12 @@ struct worker;
 #define BALANCE_MEMBERS_MAX 64
 
 /* X(field, unit, help): per worker */
-#define BALANCE_COUNTERS(X)                                                                    \
-	X(flowlets, "flowlets", "flowlets that began")                                         \
-	X(moves, "flowlets", "flowlets that began on another uplink than the flow's last one") \
-	X(collisions, "packets",                                                               \
-	  "packets that went by hash because another flow had their place in the table")       \
+#define BALANCE_COUNTERS(X)                                                                 \
+	X(flowlets, "flowlets", "flowlets that began")                                      \
+	X(moves, "flowlets",                                                                \
+	  "flowlets that began on another uplink than the flow's last one, and safe moves") \
+	X(collisions, "packets",                                                            \
+	  "packets that went by hash because another flow had their place in the table")    \
 	X(sprayed, "packets", "packets spread by themselves")
 
 /* A worker's. The tables come when a snapshot first asks for them; until then the hash decides. */
@@ -43,6 +45,7 @@ struct balance_state {
 	_Atomic(struct flowlet_table *) flowlets;
 	_Atomic(struct spray_turns *) turns;
 	_Atomic(struct spray *) spray;
+	_Atomic(struct adaptive *) adaptive;
 	struct quality *quality; /* [priority][ports]; there before flowlets */
 	_Atomic(struct sketch *) sketch;
 	uint32_t sample_bytes; /* that may pass until the sketch looks at a packet */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataplane/balance/adaptive.h"
 #include "dataplane/balance/balance.h"
 #include "dataplane/balance/flowlet.h"
 #include "dataplane/balance/spray.h"
@@ -94,11 +95,24 @@ static int prepare_sketch(struct worker *worker)
 	return sketch == NULL ? -ENOMEM : 0;
 }
 
+static int prepare_adaptive(struct balance_state *balance, const struct leaf *leaf,
+			    const struct snapshot *snapshot)
+{
+	struct adaptive *adaptive;
+
+	if (atomic_load_explicit(&balance->adaptive, memory_order_relaxed) != NULL)
+		return 0;
+	adaptive = adaptive_create(leaf, snapshot);
+	atomic_store_explicit(&balance->adaptive, adaptive, memory_order_release);
+	return adaptive == NULL ? -ENOMEM : 0;
+}
+
 int balance_prepare(struct leaf *leaf, const struct snapshot *snapshot)
 {
 	bool flowlets = uses_mode(snapshot, BALANCE_FLOWLET);
 	bool turns = uses_mode(snapshot, BALANCE_SPRAY_UNORDERED);
 	bool sketches = spreads(snapshot);
+	bool adaptive = uses_mode(snapshot, BALANCE_ADAPTIVE) && snapshot->spray.peer_count != 0;
 	int rc = 0;
 
 	for (uint16_t i = 0; i < leaf->worker_count; i++) {
@@ -109,6 +123,8 @@ int balance_prepare(struct leaf *leaf, const struct snapshot *snapshot)
 		if (sketches && prepare_sketch(leaf->worker[i]) != 0)
 			rc = -ENOMEM;
 		if (turns && prepare_turns(balance) != 0)
+			rc = -ENOMEM;
+		if (adaptive && prepare_adaptive(balance, leaf, snapshot) != 0)
 			rc = -ENOMEM;
 		if (snapshot->spray.peer_count != 0 && prepare_spray(balance, leaf, snapshot) != 0)
 			rc = -ENOMEM;
@@ -123,6 +139,7 @@ void balance_free(struct worker *worker)
 	free(worker->balance.quality);
 	sketch_free(atomic_load_explicit(&worker->balance.sketch, memory_order_relaxed));
 	spray_free(worker_spray(worker));
+	adaptive_free(balance_adaptive(worker));
 }
 
 uint64_t balance_held_packets(const struct worker *worker)

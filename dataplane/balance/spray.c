@@ -45,14 +45,11 @@ static __rte_noinline void look(struct worker *worker, struct spray_leaf *peer,
 	peer->looked_ps = worker->now_ps;
 }
 
-/* Ask for a flow at the end of the poll; its addresses are at hand now. */
-static __rte_noinline void note_ask(struct spray *spray, struct sprayed_flow *flow,
-				    const struct parsed *parsed, const uint8_t *ip)
+void spray_name(struct spray_flow *name, const struct balance_key *key, const struct parsed *parsed,
+		const uint8_t *ip)
 {
-	struct spray_flow *name = &spray->asked[flow - spray->source.flow];
-
 	memset(name, 0, sizeof(*name));
-	name->dscp = balance_key_dscp(&flow->key);
+	name->dscp = balance_key_dscp(key);
 	name->qp = parsed_destination_qp(parsed);
 	if (parsed->kind == KIND_IPV4) {
 		name->family = 4;
@@ -63,6 +60,13 @@ static __rte_noinline void note_ask(struct spray *spray, struct sprayed_flow *fl
 		memcpy(name->source, ip + 8, 16);
 		memcpy(name->destination, ip + 24, 16);
 	}
+}
+
+/* Ask for a flow at the end of the poll; its addresses are at hand now. */
+static __rte_noinline void note_ask(struct spray *spray, struct sprayed_flow *flow,
+				    const struct parsed *parsed, const uint8_t *ip)
+{
+	spray_name(&spray->asked[flow - spray->source.flow], &flow->key, parsed, ip);
 	/* When there is no room it is asked for again, as if the request were lost. */
 	if (spray->asks < SPRAY_ASKS)
 		spray->ask[spray->asks++] = (struct spray_ask){flow, flow->serial};

@@ -203,7 +203,11 @@ uint64_t spray_run(struct worker *worker, uint64_t now_ps);
 /** Free all that is held, counted as DROP_STOPPED. All workers have stopped. */
 void spray_flush(struct worker *worker);
 
-/* --- between the files behind this header --- */
+/* --- between the files behind this header, and adaptive.h --- */
+
+/** What a flow is called in messages. @param key, parsed, ip of a packet of it */
+void spray_name(struct spray_flow *name, const struct balance_key *key, const struct parsed *parsed,
+		const uint8_t *ip);
 
 /** Queue what a flow may send now. */
 void spray_drain(struct worker *worker, struct spray *spray, struct resequencer_flow *flow);

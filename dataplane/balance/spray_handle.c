@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages on their way in: to the workers they are for, and what they say. */
+#include "dataplane/balance/adaptive.h"
 #include "dataplane/balance/spray.h"
 #include "dataplane/enqueue.h"
 #include "dataplane/forward.h"
@@ -85,6 +86,7 @@ static void dispatch(struct worker *worker, struct spray *spray, struct rte_mbuf
 	} else {
 		switch (message[OFFSET_TYPE]) {
 		case SPRAY_REQUEST:
+		case SPRAY_PROBE:
 		case SPRAY_FENCE:
 		case SPRAY_DEMOTE:
 		case SPRAY_RELEASE:
@@ -94,6 +96,7 @@ static void dispatch(struct worker *worker, struct spray *spray, struct rte_mbuf
 				to = worker->leaf->owner[port];
 			break;
 		case SPRAY_ANSWER:
+		case SPRAY_PASSED:
 			if (message[OFFSET_ASKER] < worker->leaf->worker_count)
 				to = message[OFFSET_ASKER];
 			break;
@@ -415,6 +418,8 @@ static bool read_message(struct worker *worker, struct spray *spray, struct rte_
 	state->heard_ps = now_ps;
 	if (m.type == SPRAY_HELLO)
 		take_hello(worker, spray, peer, packet->port, &m, now_ps);
+	else if (m.type >= SPRAY_PROBE)
+		adaptive_handle(worker, spray, peer, packet->port, &m, now_ps);
 	else
 		act(worker, spray, peer, &m, now_ps);
 	return true;

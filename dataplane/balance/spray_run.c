@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is due: hellos, requests, holes, feedback, silence; and which paths there are. */
+#include "dataplane/balance/adaptive.h"
 #include "dataplane/balance/spray.h"
 #include "dataplane/internal.h"
 
@@ -294,5 +295,7 @@ uint64_t spray_run(struct worker *worker, uint64_t now_ps)
 		spray->due_ps = time_min(spray->due_ps, spray->feedback_ps + feedback_ps);
 	if (counter_get(&spray->resequencer->counters.held_packets) != 0)
 		spray->due_ps = time_min(spray->due_ps, spray->resequencer->next_ps);
+	if (balance_adaptive(worker) != NULL)
+		spray->due_ps = time_min(spray->due_ps, adaptive_run(worker, spray, now_ps));
 	return spray->due_ps;
 }

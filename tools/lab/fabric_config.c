@@ -158,9 +158,11 @@ static void config_routes(struct config *config, const struct topology *topology
 static bool scenario_sprays(const struct config *classes)
 {
 	for (uint32_t i = 0; i < classes->class_count; i++)
-		if (classes->classes[i].balance == CONFIG_BALANCE_SPRAY)
+		if (classes->classes[i].balance == CONFIG_BALANCE_SPRAY ||
+		    classes->classes[i].balance == CONFIG_BALANCE_ADAPTIVE)
 			return true;
-	return classes->balance.mode == CONFIG_BALANCE_SPRAY;
+	return classes->balance.mode == CONFIG_BALANCE_SPRAY ||
+	       classes->balance.mode == CONFIG_BALANCE_ADAPTIVE;
 }
 
 /* All switches with hosts know each other, and share a key that isn't secret. */

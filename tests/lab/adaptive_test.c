@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Safe moves over whole fabrics: no host ever gets a packet out of order, and elephants end up apart. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "dataplane/leaf.h"
+#include "tests/lab/harness.h"
+#include "tools/lab/fabric.h"
+
+#define PACKETS  400000
+/* All flows begin then, and the clock wraps soon after. */
+#define START_PS (UINT64_MAX - 20 * PS_PER_US)
+
+static void start(void)
+{
+	harness_start_packets(PACKETS);
+}
+
+TestSuite(adaptive, .init = start);
+
+#define SCENARIO                                                                            \
+	"duration: 8ms\n"                                                                   \
+	"seed: %u\n"                                                                        \
+	"fabric: {leaf_spine: {leaves: 4, spines: 4, hosts_per_leaf: 4, host_speed: 100G, " \
+	"uplink_speed: 100G, host_cable: 30m, uplink_cable: 30m}}\n"                        \
+	"hosts: {cc: dcqcn, dcqcn: {preset: hpcc}, mtu: 4096, ack_every: 4}\n"              \
+	"leaf:\n"                                                                           \
+	"  workers: %u\n"                                                                   \
+	"  memory: 256MiB\n"                                                                \
+	"  balance: {mode: %s}\n"                                                           \
+	"  classes:\n"                                                                      \
+	"    - {name: roce, priority: 3, dscp: [26], lossless: true, weight: 60, "          \
+	"rdma_mtu: 4096, ecn: {kmin: 400KB, kmax: 1600KB, pmax: 20%%}}\n"                   \
+	"    - {name: cnp, priority: 6, dscp: [48], strict: true, max_rate: 20%%}\n"        \
+	"    - {name: control, priority: 7, dscp: [56], strict: true}\n"                    \
+	"    - {name: best-effort, priority: 0, weight: 20}\n"                              \
+	"traffic:\n"                                                                        \
+	"  - permutation: {bytes: 10MB}\n"
+
+struct outcome {
+	uint64_t out_of_order, unfinished, sum_ps, slowest_ps, moves, refused, drops;
+};
+
+static void run(const char *mode, uint32_t workers, uint32_t seed, struct outcome *outcome)
+{
+	const struct fabric_options options = {.start_ps = START_PS};
+	struct fabric_conservation sum;
+	struct simulation *simulation;
+	struct scenario *scenario;
+	char text[2048];
+
+	snprintf(text, sizeof(text), SCENARIO, seed, workers, mode);
+	scenario = harness_scenario(text);
+	cr_assert_leq(fabric_packets(scenario), PACKETS);
+	simulation = simulation_create(scenario, harness_pool(), &options);
+	cr_assert_not_null(simulation);
+	harness_run_to(simulation, scenario->duration_ps);
+	fabric_conservation(simulation->fabric, &sum);
+	cr_expect(fabric_conserved(&sum));
+	*outcome = (struct outcome){.drops = harness_drops(simulation)};
+	for (uint32_t i = 0; i < simulation->fabric->traffic.flow_count; i++) {
+		const struct flow *flow = &simulation->fabric->traffic.flows[i];
+		uint64_t took_ps = flow->finished ? flow->finished_ps - START_PS : 0;
+
+		outcome->out_of_order += flow->out_of_order;
+		outcome->unfinished += !flow->finished;
+		outcome->sum_ps += took_ps;
+		if (took_ps > outcome->slowest_ps)
+			outcome->slowest_ps = took_ps;
+	}
+	for (uint32_t i = 0; i < simulation->fabric->scenario->topology->switch_count; i++) {
+		const struct leaf *leaf = simulation->fabric->switches[i]->leaf;
+		struct balance_totals moved;
+		struct spray_totals messages;
+
+		leaf_balance_totals(leaf, &moved);
+		leaf_spray_totals(leaf, &messages);
+		outcome->moves += moved.moves;
+		outcome->refused += messages.messages_refused;
+	}
+	harness_finish(simulation);
+}
+
+/* The same flows, sizes and hashes: what differs is that flows move. */
+Test(adaptive, LB_ADAPTIVE_a_permutation_is_faster_than_by_hash_and_in_order)
+{
+	struct outcome all[2] = {{0}};
+
+	for (uint32_t seed = 1; seed <= 3; seed++)
+		for (uint32_t moves = 0; moves < 2; moves++) {
+			struct outcome outcome;
+
+			run(moves ? "adaptive" : "ecmp", 1, seed, &outcome);
+			cr_expect_eq(outcome.out_of_order, 0);
+			cr_expect_eq(outcome.unfinished, 0);
+			cr_expect_eq(outcome.drops, 0);
+			cr_expect_eq(outcome.refused, 0);
+			cr_expect_eq(outcome.moves != 0, moves);
+			all[moves].sum_ps += outcome.sum_ps;
+			all[moves].slowest_ps += outcome.slowest_ps;
+		}
+	cr_expect_lt(all[1].sum_ps, all[0].sum_ps);
+	cr_expect_lt(all[1].slowest_ps, all[0].slowest_ps);
+}
+
+Test(adaptive, LB_ADAPTIVE_workers_move_their_flows_in_order)
+{
+	struct outcome outcome;
+
+	run("adaptive", 3, 1, &outcome);
+	cr_expect_eq(outcome.out_of_order, 0);
+	cr_expect_eq(outcome.unfinished, 0);
+	cr_expect_eq(outcome.drops, 0);
+	cr_expect_eq(outcome.refused, 0);
+	cr_expect_gt(outcome.moves, 0);
+}
