@@ -24,14 +24,29 @@ static bool is_lossless(const struct snapshot *snapshot, uint8_t priority)
 static const char *reason_text(uint8_t reasons)
 {
 	static const char *const text[] = {
-		"-",       "buffer",         "guard",         "buffer+guard",
-		"backlog", "buffer+backlog", "guard+backlog", "buffer+guard+backlog",
+		"-",
+		"buffer",
+		"guard",
+		"buffer+guard",
+		"backlog",
+		"buffer+backlog",
+		"guard+backlog",
+		"buffer+guard+backlog",
+		"move",
+		"buffer+move",
+		"guard+move",
+		"buffer+guard+move",
+		"backlog+move",
+		"buffer+backlog+move",
+		"guard+backlog+move",
+		"buffer+guard+backlog+move",
 	};
+	const uint8_t all = PAUSE_BUFFER | PAUSE_GUARD | PAUSE_BACKLOG | PAUSE_MOVE;
 
-	_Static_assert((PAUSE_BUFFER | PAUSE_GUARD | PAUSE_BACKLOG) + 1 ==
+	_Static_assert((PAUSE_BUFFER | PAUSE_GUARD | PAUSE_BACKLOG | PAUSE_MOVE) + 1 ==
 			       sizeof(text) / sizeof(text[0]),
 		       "all of them");
-	return text[reasons & (PAUSE_BUFFER | PAUSE_GUARD | PAUSE_BACKLOG)];
+	return text[reasons & all];
 }
 
 /* A port that sends no PFC tells its peer nothing. */

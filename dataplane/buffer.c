@@ -214,7 +214,7 @@ static void set_reason(struct worker *worker, uint16_t port, uint32_t priority, 
 
 void buffer_pause_move(struct worker *worker, uint16_t port, uint8_t priority, bool pause)
 {
-	if (worker->leaf->owner[port] == worker->id && port < worker->leaf->port_count &&
+	if (port < worker->leaf->port_count && worker->leaf->owner[port] == worker->id &&
 	    (worker->lossless_mask >> priority & 1) != 0)
 		set_reason(worker, port, priority, PAUSE_MOVE, pause, worker->now_ps);
 }

@@ -42,8 +42,8 @@ struct worker;
 /* Why a pair's peer is paused; it is released when all are gone. */
 #define PAUSE_BUFFER  0x1u /* its occupancy */
 #define PAUSE_GUARD   0x2u /* buffers run out */
-#define PAUSE_MOVE    0x8u /* a flow changes its path: balance/adaptive.h */
 #define PAUSE_BACKLOG 0x4u /* and what waits in receive rings (backlog.h) */
+#define PAUSE_MOVE    0x8u /* a flow changes its path (balance/adaptive.h) */
 
 /* What the owner knows of one lossless pair. Atomic is what others read: who receives too, and
  * leaf_buffer_totals(). */
