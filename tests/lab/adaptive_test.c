@@ -82,7 +82,7 @@ static void run(const char *mode, uint32_t workers, uint32_t seed, struct outcom
 }
 
 /* The same flows, sizes and hashes: what differs is that flows move. */
-Test(adaptive, LB_ADAPTIVE_a_permutation_is_faster_than_by_hash_and_in_order)
+Test(adaptive, a_permutation_is_faster_than_by_hash_and_in_order)
 {
 	struct outcome all[2] = {{0}};
 
@@ -103,7 +103,7 @@ Test(adaptive, LB_ADAPTIVE_a_permutation_is_faster_than_by_hash_and_in_order)
 	cr_expect_lt(all[1].slowest_ps, all[0].slowest_ps);
 }
 
-Test(adaptive, LB_ADAPTIVE_workers_move_their_flows_in_order)
+Test(adaptive, workers_move_their_flows_in_order)
 {
 	struct outcome outcome;
 
