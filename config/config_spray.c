@@ -55,7 +55,7 @@ static bool parse_key(const char *text, size_t size, uint8_t *key)
 {
 	while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == '\r'))
 		size--;
-	if (size != 2 * CONFIG_KEY_BYTES)
+	if (size != (size_t)2 * CONFIG_KEY_BYTES)
 		return false;
 	for (size_t i = 0; i < CONFIG_KEY_BYTES; i++) {
 		int high = digit_of(text[2 * i]), low = digit_of(text[2 * i + 1]);

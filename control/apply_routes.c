@@ -210,6 +210,7 @@ static void fill_route_group(struct snapshot *snapshot, const struct config *con
 	bool resolved[CONFIG_VIAS_MAX];
 	uint32_t weighed;
 
+	assert(snapshot->adjacency != NULL);
 	*group = (struct group){
 		.kind = GROUP_VIA,
 		.mode = route->balance != CONFIG_BALANCE_DEFAULT
