@@ -84,11 +84,13 @@ struct spray *spray_create(const struct leaf *leaf, const struct snapshot *snaps
 	spray->secret = balance_secret_of(
 		(struct siphash_key){table->key.k0 ^ leaf->seed, table->key.k1 ^ table->epoch});
 	spray->leaf = aligned_alloc(64, table->peer_count * sizeof(*spray->leaf));
-	complete = spray->leaf != NULL && spray_source_init(&spray->source, &params);
-	if (spray->leaf != NULL) {
-		memset(spray->leaf, 0, table->peer_count * sizeof(*spray->leaf));
-		spray->leaves = table->peer_count;
+	if (spray->leaf == NULL) {
+		free(spray);
+		return NULL;
 	}
+	memset(spray->leaf, 0, table->peer_count * sizeof(*spray->leaf));
+	spray->leaves = table->peer_count;
+	complete = spray_source_init(&spray->source, &params);
 	for (uint16_t i = 0; i < spray->leaves; i++)
 		complete = create_leaf(leaf, snapshot, i, &spray->leaf[i]) && complete;
 	spray->resequencer = create_resequencer(leaf, snapshot);
