@@ -155,12 +155,12 @@ bool spray_again(struct worker *worker, struct rte_mbuf *packet)
 	    packet_length(packet) - meta->l3_offset > member->mtu_bytes)
 		return false;
 	memcpy(frame, member, ADJACENCY_MAC_BYTES);
-	port_charge(worker, packet->port, meta->priority, meta->cost_bytes);
 	counter_add(&spray->counters.rerouted, 1);
+	port_charge(worker, packet->port, meta->priority, meta->cost_bytes);
 	if (worker->leaf->owner[member->egress] != worker->id) {
-		packets_charge(worker, meta->priority);
 		handover_packet(worker, packet, member->egress);
 		packets_charge(worker, meta->priority);
+		handover_flush(worker); /* no burst may come that ends */
 		return true;
 	}
 	worker->admitted[meta->priority]++;

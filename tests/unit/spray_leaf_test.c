@@ -608,3 +608,38 @@ LEAF_TEST(spray_leaf, forged_and_old_messages_do_nothing)
 	leaf_spray_totals(f.leaf, &after);
 	cr_expect_gt(after.messages_refused, before.messages_refused, "a replay");
 }
+
+/* Slow uplinks, one of which goes down with packets in its queue: those with a number leave by the other one. */
+LEAF_TEST(spray_leaf, LF_DOWN_what_waits_for_a_dead_uplink_leaves_by_another_one)
+{
+	enum { PACKETS = 20 };
+	struct spray_message request;
+	struct snapshot *slow, *down;
+	struct spray_totals totals;
+	uint32_t before;
+
+	meet();
+	request = promote(6);
+	answer(&request, SPRAY_YES);
+	host_sends(4, 6, 0);
+	slow = snapshot_copy(f.snapshot);
+	for (uint16_t u = 0; u < UPLINKS; u++)
+		snapshot_port_rate(slow, (uint16_t)(UP + u), UINT64_C(1000000000), 0, 0);
+	fixture_publish(&f, slow);
+	clear();
+	for (uint32_t i = 0; i < PACKETS; i++)
+		host_sends(4, 6, 0);
+	before = count;
+	cr_assert_lt(before, PACKETS / 2, "the others wait");
+	down = snapshot_copy(f.snapshot);
+	down->port[UP].link_up = false;
+	down->adjacency[UP].weight = 0;
+	fixture_publish(&f, down);
+	pass(PS_PER_MS);
+	leaf_spray_totals(f.leaf, &totals);
+	cr_expect_gt(totals.rerouted, 0);
+	cr_expect_eq(count, PACKETS);
+	cr_expect_eq(leaf_drops(f.leaf, DROP_LINK_DOWN), 0);
+	for (uint32_t i = before; i < count; i++)
+		cr_expect_eq(data_port[i], UP + 1);
+}
