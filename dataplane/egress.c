@@ -156,16 +156,6 @@ void egress_discharge(struct worker *worker, struct rte_mbuf *packet)
 	discharge(worker, packet_meta(packet)->priority, &packet, 1);
 }
 
-/* Packets that had left are here again: the device didn't take them. */
-static void charge_again(struct worker *worker, struct rte_mbuf *packet)
-{
-	const struct packet_meta *meta = packet_meta(packet);
-
-	port_charge(worker, packet->port, meta->priority, meta->cost_bytes);
-	worker->admitted[meta->priority]++;
-	packets_charge(worker, meta->priority);
-}
-
 /* A packet that was let in, and leaves its queue this way. It is discharged. */
 static void drop_queued(struct worker *worker, struct rte_mbuf *packet, uint16_t port,
 			enum drop_reason reason)
@@ -250,7 +240,7 @@ static __rte_noinline void stage(struct worker *worker, uint16_t port, struct ru
 	for (uint32_t i = taken; i < run->count; i++) {
 		uint32_t p = packet_meta(run->packet[i])->priority;
 
-		charge_again(worker, run->packet[i]);
+		packet_charge(worker, run->packet[i]);
 		staging->packet[p][staging->count[p]++] = run->packet[i];
 		egress->staged |= (uint8_t)(1u << p);
 		bytes -= packet_length(run->packet[i]);
@@ -279,7 +269,7 @@ static __rte_noinline bool staging_send(struct worker *worker, uint16_t port, ui
 		for (uint32_t i = 0; i < taken; i++)
 			bytes += length[i];
 		for (uint32_t i = taken; i < count; i++)
-			charge_again(worker, staging->packet[p][i]);
+			packet_charge(worker, staging->packet[p][i]);
 		count_port(worker, port, taken, bytes);
 		memmove(staging->packet[p], staging->packet[p] + taken,
 			(count - taken) * sizeof(struct rte_mbuf *));

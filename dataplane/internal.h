@@ -191,6 +191,16 @@ static inline void packets_charge(struct worker *worker, uint32_t priority)
 		account_charge(&worker->lossy_packets, packets);
 }
 
+/* One packet is let in by itself, not with a burst. */
+static inline void packet_charge(struct worker *worker, struct rte_mbuf *packet)
+{
+	const struct packet_meta *meta = packet_meta(packet);
+
+	port_charge(worker, packet->port, meta->priority, meta->cost_bytes);
+	worker->admitted[meta->priority]++;
+	packets_charge(worker, meta->priority);
+}
+
 static inline struct egress_queue *leaf_queue(const struct leaf *leaf, uint16_t port,
 					      uint32_t priority)
 {

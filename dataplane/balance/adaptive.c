@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dataplane/balance/adaptive.h"
 
-#include "dataplane/balance/hash.h"
 #include "dataplane/internal.h"
 
 /* --- packets --- */
@@ -12,9 +11,9 @@ uint32_t adaptive_choose(struct worker *worker, struct adaptive *adaptive,
 {
 	const struct adjacency *member = &worker->snapshot->adjacency[group->members];
 	const struct spray *spray = worker_spray(worker);
-	const uint32_t up = spray->leaf[group->peer].mask;
-	const uint32_t path =
-		balance_weighted_among(hash, member, group->balanced, up != 0 ? up : UINT64_MAX);
+	const struct spray_leaf *peer = &spray->leaf[group->peer];
+	const uint32_t up = peer->mask;
+	const uint32_t path = spray_hash_path(peer, hash, member, group->balanced);
 	const struct elephants_packet packet = {
 		.bytes = parsed->length,
 		.peer = group->peer,

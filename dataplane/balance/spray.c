@@ -2,7 +2,6 @@
 /* The packet path: numbers at the source, order at the destination; spray.h. */
 #include "dataplane/balance/spray.h"
 
-#include "dataplane/balance/hash.h"
 #include "dataplane/enqueue.h"
 #include "dataplane/internal.h"
 
@@ -82,14 +81,13 @@ static __rte_noinline void clear_cnp(struct spray *spray, const struct parsed *p
 		checksum_set(parsed, ip, 0);
 }
 
-/* Where a flow goes that isn't sprayed: by its hash, and not by a path that is down at its other end. */
+/* Where a flow goes that isn't sprayed. */
 static __rte_noinline uint32_t hash_path(const struct worker *worker, const struct spray_leaf *peer,
 					 const struct group *group, const struct parsed *parsed,
 					 const uint8_t *ip)
 {
-	return balance_weighted_among(balance_hash_of_group(worker->snapshot, parsed, ip),
-				      &worker->snapshot->adjacency[group->members], group->balanced,
-				      peer->mask != 0 ? peer->mask : UINT64_MAX);
+	return spray_hash_path(peer, balance_hash_of_group(worker->snapshot, parsed, ip),
+			       &worker->snapshot->adjacency[group->members], group->balanced);
 }
 
 uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct group *group,
@@ -156,15 +154,14 @@ bool spray_again(struct worker *worker, struct rte_mbuf *packet)
 		return false;
 	memcpy(frame, member, ADJACENCY_MAC_BYTES);
 	counter_add(&spray->counters.rerouted, 1);
-	port_charge(worker, packet->port, meta->priority, meta->cost_bytes);
 	if (worker->leaf->owner[member->egress] != worker->id) {
+		port_charge(worker, packet->port, meta->priority, meta->cost_bytes);
 		handover_packet(worker, packet, member->egress);
 		packets_charge(worker, meta->priority);
 		handover_flush(worker); /* no burst may come that ends */
 		return true;
 	}
-	worker->admitted[meta->priority]++;
-	packets_charge(worker, meta->priority);
+	packet_charge(worker, packet);
 	enqueue_given(worker, packet, member->egress);
 	return true;
 }
@@ -186,9 +183,7 @@ static void charge_released(struct worker *worker, struct spray *spray, struct r
 		packet->port = cpu;
 		counter_add(&spray->counters.overflowed, 1);
 	}
-	port_charge(worker, packet->port, p, meta->cost_bytes);
-	worker->admitted[p]++;
-	packets_charge(worker, p);
+	packet_charge(worker, packet);
 }
 
 void spray_drain(struct worker *worker, struct spray *spray, struct resequencer_flow *flow)

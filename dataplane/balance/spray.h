@@ -38,6 +38,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/balance/hash.h"
 #include "dataplane/balance/key.h"
 #include "dataplane/balance/resequencer.h"
 #include "dataplane/balance/spray_message.h"
@@ -103,7 +104,6 @@ struct spray_leaf {
 	uint32_t count;     /* its uplinks */
 	bool distinct;      /* no two of those that are up end at one port of ours */
 	bool arrived;       /* something came since the last feedback */
-	bool known;         /* heard_ps and busy_ps are times */
 	uint8_t turn;       /* uplink of the last message that might take any */
 	uint8_t hello_turn; /* of the last hello that went alone */
 	uint16_t arrival[SPRAY_UPLINKS_MAX]; /* port of ours at which each of its uplinks ends */
@@ -132,8 +132,7 @@ struct spray {
 	struct spray_leaf *leaf;   /* [peer_count] */
 	uint16_t leaves;
 	uint64_t start_ps;
-	uint64_t due_ps;      /* when spray_run() has something to do, messages and holes apart */
-	uint64_t feedback_ps; /* of the last round */
+	uint64_t feedback_ps;                   /* of the last round */
 	uint64_t tick_ps, sweep_ps, ordered_ps; /* of the last ones */
 	bool started;
 	uint32_t asks, inbox_count;
@@ -162,6 +161,14 @@ uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct g
  * @return false: there is none
  */
 bool spray_again(struct worker *worker, struct rte_mbuf *packet);
+
+/** Next hop of a flow by its hash: none that is down at its other end, if there is another. */
+static inline uint32_t spray_hash_path(const struct spray_leaf *peer, uint32_t hash,
+				       const struct adjacency *member, uint32_t count)
+{
+	return balance_weighted_among(hash, member, count,
+				      peer->mask != 0 ? peer->mask : UINT64_MAX);
+}
 
 /** May a packet from the fabric carry a number? @param ip its IP header */
 static inline bool spray_suspects(const struct parsed *parsed, const uint8_t *ip)

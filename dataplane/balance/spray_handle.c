@@ -167,7 +167,6 @@ static void begin_anew(struct spray *spray, uint16_t peer, uint64_t epoch, uint6
 		spray_source_forget(&spray->source, peer, now_ps);
 	resequencer_flush_peer(spray->resequencer, peer);
 	state->epoch = epoch;
-	state->known = true;
 	state->heard_ps = state->busy_ps = state->sprayed_ps = state->spraying_ps = now_ps;
 	state->live = state->open = 0;
 	memset(state->serial, 0, WORKER_COUNT_MAX * sizeof(*state->serial));

@@ -188,27 +188,16 @@ static void look_for_silence(struct spray *spray, uint16_t peer, uint64_t now_ps
 		state->epoch = 0;
 		return;
 	}
-	if (!time_after(now_ps, state->sprayed_ps + SPRAY_SILENCE_PS))
+	if (time_after(now_ps, state->sprayed_ps + SPRAY_SILENCE_PS))
+		state->spraying_ps = now_ps; /* it sprays nothing */
+	if (!time_after(now_ps, state->heard_ps + SPRAY_SILENCE_PS) ||
+	    !time_after(now_ps, state->spraying_ps + SPRAY_SILENCE_PS))
 		return;
-	state->spraying_ps = now_ps; /* it sprays nothing */
-}
-
-static void look_for_silences(struct spray *spray, uint64_t now_ps)
-{
-	for (uint16_t peer = 0; peer < spray->leaves; peer++) {
-		struct spray_leaf *state = &spray->leaf[peer];
-
-		look_for_silence(spray, peer, now_ps);
-		if (state->epoch == 0 || !time_after(now_ps, state->heard_ps + SPRAY_SILENCE_PS) ||
-		    !time_after(now_ps, state->spraying_ps + SPRAY_SILENCE_PS))
-			continue;
-		for (uint32_t i = 0; i <= spray->source.mask; i++)
-			if (spray->source.flow[i].state == SPRAY_SPRAYED &&
-			    spray->source.flow[i].peer == peer)
-				spray_source_pin(&spray->source, &spray->source.flow[i],
-						 SPRAY_PIN_SILENCE, now_ps);
-		state->spraying_ps = now_ps;
-	}
+	for (uint32_t i = 0; i <= spray->source.mask; i++)
+		if (spray->source.flow[i].peer == peer)
+			spray_source_pin(&spray->source, &spray->source.flow[i], SPRAY_PIN_SILENCE,
+					 now_ps); /* if it is sprayed */
+	state->spraying_ps = now_ps;
 }
 
 static inline bool peer_is_busy(const struct spray_leaf *state, uint64_t now_ps)
@@ -244,7 +233,6 @@ static void say_hellos(struct worker *worker, struct spray *spray, uint64_t now_
 static void tick(struct worker *worker, struct spray *spray, uint64_t now_ps)
 {
 	struct say say = {worker, spray};
-
 	uint64_t sweep_ps = (spray->source.mask + 1u) * SWEEP_PS_PER_FLOW;
 
 	if (time_after(spray->tick_ps + TICK_PS, now_ps))
@@ -252,7 +240,8 @@ static void tick(struct worker *worker, struct spray *spray, uint64_t now_ps)
 	spray->tick_ps = now_ps;
 	if (worker->id == 0)
 		say_hellos(worker, spray, now_ps);
-	look_for_silences(spray, now_ps);
+	for (uint16_t peer = 0; peer < spray->leaves; peer++)
+		look_for_silence(spray, peer, now_ps);
 	if (!time_after(spray->sweep_ps + sweep_ps, now_ps)) {
 		spray->sweep_ps = now_ps;
 		spray_source_sweep(&spray->source, now_ps, say_word, &say);
@@ -270,6 +259,7 @@ uint64_t spray_run(struct worker *worker, uint64_t now_ps)
 	const uint64_t feedback_ps = SPRAY_FEEDBACK_PS * worker->leaf->worker_count;
 	struct resequencer_flow *flow;
 	bool arrived = false;
+	uint64_t due_ps;
 
 	for (uint32_t i = 0; i < spray->inbox_count; i++)
 		spray_handle(worker, spray, spray->inbox[i], now_ps);
@@ -290,12 +280,12 @@ uint64_t spray_run(struct worker *worker, uint64_t now_ps)
 			arrived = spray->leaf[peer].arrived;
 	}
 	tick(worker, spray, now_ps);
-	spray->due_ps = spray->tick_ps + (is_busy(spray, now_ps) ? TICK_PS : TICK_PS_IDLE);
+	due_ps = spray->tick_ps + (is_busy(spray, now_ps) ? TICK_PS : TICK_PS_IDLE);
 	if (arrived)
-		spray->due_ps = time_min(spray->due_ps, spray->feedback_ps + feedback_ps);
+		due_ps = time_min(due_ps, spray->feedback_ps + feedback_ps);
 	if (counter_get(&spray->resequencer->counters.held_packets) != 0)
-		spray->due_ps = time_min(spray->due_ps, spray->resequencer->next_ps);
+		due_ps = time_min(due_ps, spray->resequencer->next_ps);
 	if (balance_adaptive(worker) != NULL)
-		spray->due_ps = time_min(spray->due_ps, adaptive_run(worker, spray, now_ps));
-	return spray->due_ps;
+		due_ps = time_min(due_ps, adaptive_run(worker, spray, now_ps));
+	return due_ps;
 }

@@ -12,56 +12,46 @@
 
 #define TTL 64
 
-/* Ethernet, IPv6, UDP. */
-
 /* In front of a message: room for tags. Buffers of the lab are small. */
 #define HEADROOM_BYTES 32
 
+/* Ethernet, IPv6, UDP. */
 #define HEADER_BYTES_MAX (14 + 40 + 8)
 
-/* Ethernet and IP headers of a message; @return what comes behind them, the UDP header */
-static struct rte_udp_hdr *write_ip(uint8_t *frame, const struct adjacency *adjacency,
-				    const struct spray_table *table, const uint8_t *destination,
-				    uint8_t dscp, uint16_t payload_bytes)
+/* @param bytes of what follows. @return size of the header */
+static uint32_t write_ipv4(uint8_t *ip, const uint8_t *source, const uint8_t *destination,
+			   uint8_t traffic_class, uint16_t bytes)
 {
-	uint16_t bytes = (uint16_t)(sizeof(struct rte_udp_hdr) + payload_bytes);
-	uint8_t traffic_class = (uint8_t)(dscp << 2 | ECN_ECT0);
-	uint8_t *ip = frame + ETHERNET_BYTES;
+	struct rte_ipv4_hdr header = {
+		.version_ihl = RTE_IPV4_VHL_DEF,
+		.type_of_service = traffic_class,
+		.total_length = rte_cpu_to_be_16((uint16_t)(sizeof(header) + bytes)),
+		.fragment_offset = rte_cpu_to_be_16(RTE_IPV4_HDR_DF_FLAG),
+		.time_to_live = TTL,
+		.next_proto_id = IPPROTO_UDP,
+	};
 
-	memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
-	if (table->family == 4) {
-		struct rte_ipv4_hdr header = {
-			.version_ihl = RTE_IPV4_VHL_DEF,
-			.type_of_service = traffic_class,
-			.total_length = rte_cpu_to_be_16((uint16_t)(sizeof(header) + bytes)),
-			.fragment_offset = rte_cpu_to_be_16(RTE_IPV4_HDR_DF_FLAG),
-			.time_to_live = TTL,
-			.next_proto_id = IPPROTO_UDP,
-		};
+	memcpy(&header.src_addr, source, 4);
+	memcpy(&header.dst_addr, destination, 4);
+	header.hdr_checksum = rte_ipv4_cksum(&header);
+	memcpy(ip, &header, sizeof(header));
+	return sizeof(header);
+}
 
-		memcpy(&header.src_addr, table->address, 4);
-		memcpy(&header.dst_addr, destination, 4);
-		header.hdr_checksum = rte_ipv4_cksum(&header);
-		memcpy(ip, &header, sizeof(header));
-		frame[12] = ETHERTYPE_IPV4 >> 8;
-		frame[13] = ETHERTYPE_IPV4 & 0xff;
-		return (struct rte_udp_hdr *)(void *)(ip + sizeof(header));
-	}
-	{
-		struct rte_ipv6_hdr header = {
-			.vtc_flow = rte_cpu_to_be_32(6u << 28 | (uint32_t)traffic_class << 20),
-			.payload_len = rte_cpu_to_be_16(bytes),
-			.proto = IPPROTO_UDP,
-			.hop_limits = TTL,
-		};
+static uint32_t write_ipv6(uint8_t *ip, const uint8_t *source, const uint8_t *destination,
+			   uint8_t traffic_class, uint16_t bytes)
+{
+	struct rte_ipv6_hdr header = {
+		.vtc_flow = rte_cpu_to_be_32(6u << 28 | (uint32_t)traffic_class << 20),
+		.payload_len = rte_cpu_to_be_16(bytes),
+		.proto = IPPROTO_UDP,
+		.hop_limits = TTL,
+	};
 
-		memcpy(header.src_addr, table->address, 16);
-		memcpy(header.dst_addr, destination, 16);
-		memcpy(ip, &header, sizeof(header));
-		frame[12] = ETHERTYPE_IPV6 >> 8;
-		frame[13] = ETHERTYPE_IPV6 & 0xff;
-		return (struct rte_udp_hdr *)(void *)(ip + sizeof(header));
-	}
+	memcpy(header.src_addr, source, 16);
+	memcpy(header.dst_addr, destination, 16);
+	memcpy(ip, &header, sizeof(header));
+	return sizeof(header);
 }
 
 /* @return bytes of the frame */
@@ -69,21 +59,29 @@ static uint16_t write_frame(uint8_t *frame, const struct adjacency *adjacency,
 			    const struct spray_table *table, const uint8_t *destination,
 			    uint8_t dscp, const uint8_t *payload, uint16_t payload_bytes)
 {
-	struct rte_udp_hdr *udp =
-		write_ip(frame, adjacency, table, destination, dscp, payload_bytes);
+	const bool is_ipv4 = table->family == 4;
+	const uint16_t ether_type = rte_cpu_to_be_16(is_ipv4 ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6);
+	const uint16_t bytes = (uint16_t)(sizeof(struct rte_udp_hdr) + payload_bytes);
+	const uint8_t traffic_class = (uint8_t)(dscp << 2 | ECN_ECT0);
 	struct rte_udp_hdr header = {
 		.src_port = rte_cpu_to_be_16(SPRAY_PORT),
 		.dst_port = rte_cpu_to_be_16(SPRAY_PORT),
-		.dgram_len = rte_cpu_to_be_16((uint16_t)(sizeof(header) + payload_bytes)),
+		.dgram_len = rte_cpu_to_be_16(bytes),
 	};
-	const void *ip = frame + ETHERNET_BYTES;
+	uint8_t *ip = frame + ETHERNET_BYTES, *udp;
 
-	memcpy(udp + 1, payload, payload_bytes);
+	memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
+	memcpy(frame + ADJACENCY_MAC_BYTES, &ether_type, sizeof(ether_type));
+	if (is_ipv4)
+		udp = ip + write_ipv4(ip, table->address, destination, traffic_class, bytes);
+	else
+		udp = ip + write_ipv6(ip, table->address, destination, traffic_class, bytes);
 	memcpy(udp, &header, sizeof(header));
-	header.dgram_cksum = table->family == 4 ? rte_ipv4_udptcp_cksum(ip, udp)
-						: rte_ipv6_udptcp_cksum(ip, udp);
+	memcpy(udp + sizeof(header), payload, payload_bytes);
+	header.dgram_cksum = is_ipv4 ? rte_ipv4_udptcp_cksum((void *)ip, udp)
+				     : rte_ipv6_udptcp_cksum((void *)ip, udp);
 	memcpy(udp, &header, sizeof(header));
-	return (uint16_t)((uint8_t *)(udp + 1) + payload_bytes - frame);
+	return (uint16_t)(udp + bytes - frame);
 }
 
 /* Let it in and queue it, as if it came from the CPU's port; when that has no room it isn't sent. */
