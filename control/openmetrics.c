@@ -71,111 +71,82 @@ struct family {
 	size_t offset; /* of the uint64_t in the scope's struct */
 };
 
+#define FAMILY_(prefix, field, unit, help, type, scope, sample, member)                  \
+	{                                                                                \
+		prefix, #field, unit, help, type, scope, offsetof(struct sample, member) \
+	}
 #define LEAF_(prefix, member, field, unit, help, type) \
-	{prefix, #field, unit, help, type, OF_LEAF, offsetof(struct leaf_sample, member)},
-#define BALANCE_(field, unit, help) LEAF_("balance_", balance.field, field, unit, help, COUNTER)
-#define WORKER_(field, unit, help) \
-	{"worker_",                \
-	 #field,                   \
-	 unit,                     \
-	 help,                     \
-	 COUNTER,                  \
-	 OF_WORKER,                \
-	 offsetof(struct worker_sample, worker.field)},
-#define PORT_(field, unit, help) \
-	{"port_", #field, unit, help, COUNTER, OF_PORT, offsetof(struct port_sample, port.field)},
-#define PFC_PORT_(field, unit, help) \
-	{"pfc_port_",                \
-	 #field,                     \
-	 unit,                       \
-	 help,                       \
-	 COUNTER,                    \
-	 OF_DEVICE,                  \
-	 offsetof(struct port_sample, pfc.field)},
-#define DEVICE_(field, unit, help) \
-	{"device_",                \
-	 #field,                   \
-	 unit,                     \
-	 help,                     \
-	 COUNTER,                  \
-	 OF_DEVICE,                \
-	 offsetof(struct port_sample, device.field)},
-#define QUEUE_(field, unit, help) \
-	{"queue_",                \
-	 #field,                  \
-	 unit,                    \
-	 help,                    \
-	 COUNTER,                 \
-	 OF_QUEUE,                \
-	 offsetof(struct queue_sample, queue.field)},
-#define RARE_(field, unit, help) \
-	{"queue_",               \
-	 #field,                 \
-	 unit,                   \
-	 help,                   \
-	 COUNTER,                \
-	 OF_QUEUE,               \
-	 offsetof(struct queue_sample, rare.field)},
-#define PFC_(field, unit, help) \
-	{"pfc_", #field, unit, help, COUNTER, OF_QUEUE, offsetof(struct queue_sample, pfc.field)},
-#define QUEUE_GAUGE_(prefix, member, field, unit, help, scope) \
-	{prefix, #field, unit, help, GAUGE, scope, offsetof(struct queue_sample, member)},
+	FAMILY_(prefix, field, unit, help, type, OF_LEAF, leaf_sample, member)
+#define GAUGE_(prefix, member, field, unit, help, scope) \
+	FAMILY_(prefix, field, unit, help, GAUGE, scope, queue_sample, member)
 
+/* For the lists of counters. */
+#define BALANCE_(field, unit, help) LEAF_("balance_", balance.field, field, unit, help, COUNTER),
+#define WORKER_(field, unit, help) \
+	FAMILY_("worker_", field, unit, help, COUNTER, OF_WORKER, worker_sample, worker.field),
+#define PORT_(field, unit, help) \
+	FAMILY_("port_", field, unit, help, COUNTER, OF_PORT, port_sample, port.field),
+#define PFC_PORT_(field, unit, help) \
+	FAMILY_("pfc_port_", field, unit, help, COUNTER, OF_DEVICE, port_sample, pfc.field),
+#define DEVICE_(field, unit, help) \
+	FAMILY_("device_", field, unit, help, COUNTER, OF_DEVICE, port_sample, device.field),
+#define QUEUE_(field, unit, help) \
+	FAMILY_("queue_", field, unit, help, COUNTER, OF_QUEUE, queue_sample, queue.field),
+#define RARE_(field, unit, help) \
+	FAMILY_("queue_", field, unit, help, COUNTER, OF_QUEUE, queue_sample, rare.field),
+#define PFC_(field, unit, help) \
+	FAMILY_("pfc_", field, unit, help, COUNTER, OF_QUEUE, queue_sample, pfc.field),
+
+/* Each of the lists brings its own commas: clang-format can't lay that out. */
+/* clang-format off */
 static const struct family families[] = {
 	LEAF_("", queued_packets, queued, "packets", "frames in queues and on their way to devices",
-	      GAUGE) LEAF_("buffer_", shared_bytes, shared, "bytes",
-			   "what all lossless pairs may share",
-			   GAUGE) LEAF_("buffer_", pool.shared_used_bytes, shared_used_bytes,
-					"bytes", "what they have of it",
-					GAUGE) LEAF_("buffer_", pool.headroom_used_bytes,
-						     headroom_used_bytes, "bytes",
-						     "headroom in use, of all pairs", GAUGE)
-		LEAF_("buffer_", pool.lossy_used_bytes, lossy_used_bytes, "bytes",
-		      "what lossy packets have of the buffer",
-		      GAUGE) LEAF_("buffer_", pool.guards, guards, "times",
-				   "times that few packet buffers were left",
-				   COUNTER) LEAF_("", guarded, guarded, "",
-						  "1 while few packet buffers are left", GAUGE)
-			LEAF_("", buffers, packet, "buffers", "packet buffers in the pool",
-			      GAUGE) LEAF_("", buffers_free, packet_free, "buffers",
-					   "of them, those that are free",
-					   GAUGE) LEAF_("config_", info.reloads, reloads, "",
-							"configurations taken over", COUNTER)
-				LEAF_("config_", info.reloads_refused, reloads_refused, "",
-				      "configurations refused",
-				      COUNTER) LEAF_("", info.started_ns, start_time_ns, "ns",
-						     "when the leaf started, since the epoch",
-						     GAUGE) BALANCE_COUNTERS(BALANCE_)
-					WORKER_COUNTERS(WORKER_) PORT_COUNTERS(PORT_){
-						"port_", "up", "", "1 while the link is up", GAUGE,
-						OF_DEVICE, offsetof(struct port_sample, up)},
-	{"port_", "speed_bytes_per_second", "", "speed of the port's wire", GAUGE, OF_DEVICE,
-	 offsetof(struct port_sample, speed_bytes)},
-	{"port_", "link_changes", "changes", "ups and downs of the link", COUNTER, OF_DEVICE,
-	 offsetof(struct port_sample, link_changes)},
-	PFC_PORT_COUNTERS(PFC_PORT_) DEVICE_LOSSES(DEVICE_) DEVICE_NOTES(DEVICE_)
-		QUEUE_COUNTERS(QUEUE_) QUEUE_RARE_COUNTERS(RARE_) QUEUE_GAUGE_(
-			"queue_", queue.depth_packets, depth_packets, "packets",
-			"frames in the egress queue",
-			OF_QUEUE) QUEUE_GAUGE_("queue_", queue.depth_bytes, depth_bytes, "bytes",
-					       "bytes in the egress queue", OF_QUEUE)
-			PFC_COUNTERS(PFC_) QUEUE_GAUGE_(
-				"pfc_", rx_paused, rx_paused, "",
-				"1 while the peer pauses this queue",
-				OF_QUEUE) QUEUE_GAUGE_("pfc_", tx_paused, tx_paused, "",
-						       "1 while we pause the peer", OF_QUEUE)
-				QUEUE_GAUGE_("pair_", buffer.occupancy_bytes, occupancy, "bytes",
-					     "what came in through the port and waits in the leaf",
-					     OF_PAIR) QUEUE_GAUGE_("pair_", buffer.xoff_bytes, xoff,
-								   "bytes",
-								   "above this the peer is paused",
-								   OF_PAIR)
-					QUEUE_GAUGE_("pair_", buffer.headroom_used_bytes,
-						     headroom_used, "bytes",
-						     "what came since the peer was paused", OF_PAIR)
-						QUEUE_GAUGE_("pair_", headroom_bytes, headroom,
-							     "bytes", "headroom that the pair has",
-							     OF_PAIR)};
+	      GAUGE),
+	LEAF_("buffer_", shared_bytes, shared, "bytes", "what all lossless pairs may share", GAUGE),
+	LEAF_("buffer_", pool.shared_used_bytes, shared_used_bytes, "bytes", "what they have of it",
+	      GAUGE),
+	LEAF_("buffer_", pool.headroom_used_bytes, headroom_used_bytes, "bytes",
+	      "headroom in use, of all pairs", GAUGE),
+	LEAF_("buffer_", pool.lossy_used_bytes, lossy_used_bytes, "bytes",
+	      "what lossy packets have of the buffer", GAUGE),
+	LEAF_("buffer_", pool.guards, guards, "times", "times that few packet buffers were left",
+	      COUNTER),
+	LEAF_("", guarded, guarded, "", "1 while few packet buffers are left", GAUGE),
+	LEAF_("", buffers, packet, "buffers", "packet buffers in the pool", GAUGE),
+	LEAF_("", buffers_free, packet_free, "buffers", "of them, those that are free", GAUGE),
+	LEAF_("config_", info.reloads, reloads, "", "configurations taken over", COUNTER),
+	LEAF_("config_", info.reloads_refused, reloads_refused, "", "configurations refused",
+	      COUNTER),
+	LEAF_("", info.started_ns, start_time_ns, "ns", "when the leaf started, since the epoch",
+	      GAUGE),
+	BALANCE_COUNTERS(BALANCE_)
+	WORKER_COUNTERS(WORKER_)
+	PORT_COUNTERS(PORT_)
+	FAMILY_("port_", up, "", "1 while the link is up", GAUGE, OF_DEVICE, port_sample, up),
+	FAMILY_("port_", speed_bytes_per_second, "", "speed of the port's wire", GAUGE, OF_DEVICE,
+		port_sample, speed_bytes),
+	FAMILY_("port_", link_changes, "changes", "ups and downs of the link", COUNTER, OF_DEVICE,
+		port_sample, link_changes),
+	PFC_PORT_COUNTERS(PFC_PORT_)
+	DEVICE_LOSSES(DEVICE_)
+	DEVICE_NOTES(DEVICE_)
+	QUEUE_COUNTERS(QUEUE_)
+	QUEUE_RARE_COUNTERS(RARE_)
+	GAUGE_("queue_", queue.depth_packets, depth_packets, "packets",
+	       "frames in the egress queue", OF_QUEUE),
+	GAUGE_("queue_", queue.depth_bytes, depth_bytes, "bytes", "bytes in the egress queue",
+	       OF_QUEUE),
+	PFC_COUNTERS(PFC_)
+	GAUGE_("pfc_", rx_paused, rx_paused, "", "1 while the peer pauses this queue", OF_QUEUE),
+	GAUGE_("pfc_", tx_paused, tx_paused, "", "1 while we pause the peer", OF_QUEUE),
+	GAUGE_("pair_", buffer.occupancy_bytes, occupancy, "bytes",
+	       "what came in through the port and waits in the leaf", OF_PAIR),
+	GAUGE_("pair_", buffer.xoff_bytes, xoff, "bytes", "above this the peer is paused", OF_PAIR),
+	GAUGE_("pair_", buffer.headroom_used_bytes, headroom_used, "bytes",
+	       "what came since the peer was paused", OF_PAIR),
+	GAUGE_("pair_", headroom_bytes, headroom, "bytes", "headroom that the pair has", OF_PAIR),
+};
+/* clang-format on */
 
 /* Peaks have a label more. */
 static const struct {

@@ -43,18 +43,13 @@ struct outcome {
 
 static void run(const char *mode, uint32_t workers, uint32_t seed, struct outcome *outcome)
 {
-	const struct fabric_options options = {.start_ps = START_PS};
 	struct fabric_conservation sum;
 	struct simulation *simulation;
-	struct scenario *scenario;
 	char text[2048];
 
 	snprintf(text, sizeof(text), SCENARIO, seed, workers, mode);
-	scenario = harness_scenario(text);
-	cr_assert_leq(fabric_packets(scenario), PACKETS);
-	simulation = simulation_create(scenario, harness_pool(), &options);
-	cr_assert_not_null(simulation);
-	harness_run_to(simulation, scenario->duration_ps);
+	simulation = harness_create(text, START_PS, false);
+	harness_run_to(simulation, simulation->scenario->duration_ps);
 	fabric_conservation(simulation->fabric, &sum);
 	cr_expect(fabric_conserved(&sum));
 	*outcome = (struct outcome){.drops = harness_drops(simulation)};

@@ -120,7 +120,6 @@ Test(fabrics, a_single_leaf_has_all_hosts)
 	scenario_free(scenario);
 }
 
-/* 8 hosts of 100G over 2 spines with 2 links each at 4:1: 800G / 4 / 4 = 50G an uplink. */
 /* Links of the core carry anything, a slow one too; those of hosts and all cables stay as they are. */
 Test(fabrics, an_ideal_core_is_as_fast_as_can_be)
 {
@@ -155,6 +154,7 @@ Test(fabrics, a_permutation_may_have_several_queue_pairs)
 	scenario_free(scenario);
 }
 
+/* 8 hosts of 100G over 2 spines with 2 links each at 4:1: 800G / 4 / 4 = 50G an uplink. */
 Test(fabrics, oversubscription_sets_the_speed_of_uplinks)
 {
 	struct scenario *scenario =

@@ -68,28 +68,29 @@ struct scenario *harness_scenario(const char *text)
 	return scenario;
 }
 
-struct simulation *harness_simulate(const char *text, uint64_t start_ps, bool check)
+struct simulation *harness_create(const char *text, uint64_t start_ps, bool check)
 {
 	struct scenario *scenario = harness_scenario(text);
 	struct fabric_options options = {.start_ps = start_ps, .check = check};
 	struct simulation *simulation;
 
-	cr_assert_leq(fabric_packets(scenario), HARNESS_PACKETS);
+	cr_assert_leq(fabric_packets(scenario), pool->size);
 	simulation = simulation_create(scenario, pool, &options);
 	cr_assert_not_null(simulation, "%s", rte_strerror(rte_errno));
+	return simulation;
+}
+
+struct simulation *harness_simulate(const char *text, uint64_t start_ps, bool check)
+{
+	struct simulation *simulation = harness_create(text, start_ps, check);
+
 	cr_assert_eq(simulation_run(simulation, NULL), 0);
 	return simulation;
 }
 
 struct simulation *harness_begin(const char *text)
 {
-	struct scenario *scenario = harness_scenario(text);
-	struct fabric_options options = {.start_ps = UINT64_MAX - PS_PER_US, .check = true};
-	struct simulation *simulation = simulation_create(scenario, harness_pool(), &options);
-
-	cr_assert_not_null(simulation);
-	cr_assert_leq(fabric_packets(scenario), HARNESS_PACKETS);
-	return simulation;
+	return harness_create(text, UINT64_MAX - PS_PER_US, true);
 }
 
 void harness_run_to(struct simulation *simulation, uint64_t time_ps)

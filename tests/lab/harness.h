@@ -33,6 +33,9 @@ void harness_check_pool(void);
  */
 struct scenario *harness_scenario(const char *text);
 
+/* Load, for harness_run_to(). @param check conservation after each step of a switch. For harness_finish(). */
+struct simulation *harness_create(const char *text, uint64_t start_ps, bool check);
+
 /* Load, run to the end, check conservation. For harness_finish(). */
 struct simulation *harness_simulate(const char *text, uint64_t start_ps, bool check);
 void harness_finish(struct simulation *simulation);

@@ -127,19 +127,6 @@ static void plan_of(struct plan *plan, uint64_t seed)
 		add_fault(plan, slot);
 }
 
-/* harness_begin() has a smaller pool. */
-static struct simulation *begin(const char *text)
-{
-	struct scenario *scenario = harness_scenario(text);
-	struct fabric_options options = {.start_ps = UINT64_MAX - PS_PER_US, .check = true};
-	struct simulation *simulation;
-
-	cr_assert_leq(fabric_packets(scenario), PACKETS);
-	simulation = simulation_create(scenario, harness_pool(), &options);
-	cr_assert_not_null(simulation);
-	return simulation;
-}
-
 static uint64_t lossless_drops(const struct simulation *simulation)
 {
 	json_t *result = simulation_result(simulation);
@@ -162,7 +149,7 @@ Test(random_faults, all_adds_up_after_every_step)
 		struct plan plan;
 
 		plan_of(&plan, seed);
-		simulation = begin(plan.text);
+		simulation = harness_begin(plan.text);
 		harness_run_to(simulation, 1000 * PS_PER_US);
 		fabric_conservation(simulation->fabric, &sum);
 		cr_expect(fabric_conserved(&sum), "ROCELEAF_TEST_SEED=%llu",

@@ -80,15 +80,10 @@ static void sum_up(const struct simulation *simulation, struct sums *sums)
 
 static struct simulation *run(const char *text, struct sums *sums)
 {
-	struct scenario *scenario = harness_scenario(text);
-	struct fabric_options options = {.start_ps = UINT64_MAX - 20 * PS_PER_US};
+	struct simulation *simulation = harness_create(text, UINT64_MAX - 20 * PS_PER_US, false);
 	struct fabric_conservation sum;
-	struct simulation *simulation;
 
-	cr_assert_leq(fabric_packets(scenario), PACKETS);
-	simulation = simulation_create(scenario, harness_pool(), &options);
-	cr_assert_not_null(simulation);
-	harness_run_to(simulation, scenario->duration_ps);
+	harness_run_to(simulation, simulation->scenario->duration_ps);
 	fabric_conservation(simulation->fabric, &sum);
 	cr_expect(fabric_conserved(&sum));
 	sum_up(simulation, sums);

@@ -11,11 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <rte_eal.h>
-
 #include "config/buffer_plan.h"
 #include "config/config.h"
 #include "control/apply.h"
+#include "tests/unit/leaf_fixture.h"
 
 static const char ports[] = "ports:\n"
 			    "  - {name: a, device: eth0, address: 10.0.0.0/31, speed: 100G}\n"
@@ -59,26 +58,9 @@ static struct config *load(struct config_errors *errors, const char *more)
 	return config_load_string(path, text, strlen(text), errors);
 }
 
-static void start_eal(void)
-{
-	char *argv[] = {(char[]){"config_spray_test"},
-			(char[]){"--no-huge"},
-			(char[]){"-m"},
-			(char[]){"64"},
-			(char[]){"--no-shconf"},
-			(char[]){"--no-pci"},
-			(char[]){"--no-telemetry"},
-			(char[]){"-l"},
-			(char[]){"0"},
-			(char[]){"--log-level=*:critical"},
-			NULL};
-
-	cr_assert_geq(rte_eal_init(sizeof(argv) / sizeof(*argv) - 1, argv), 0);
-}
-
 static void make_folder(void)
 {
-	start_eal();
+	fixture_start_eal();
 	cr_assert_not_null(mkdtemp(folder));
 	snprintf(key_path, sizeof(key_path), "%s/k", folder);
 	write_key("000102030405060708090A0b0c0d0e0f\n", 0600);
