@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 
 #include "control/daemon.h"
 #include "control/events.h"
-#include "control/openmetrics.h"
+#include "control/http_handler.h"
 
 /* Beyond the places: those whose clients were told to go, until the library has noticed. */
 #define CONNECTIONS_MAX (2 * HTTP_CLIENTS)
@@ -65,68 +65,181 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	}
 }
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
-			      struct MHD_Response *response)
+/* --- requests --- */
+
+/* Which handler a path belongs to. With `below`, all paths that go on behind it do. */
+static const struct route {
+	const char *method;
+	const char *path;
+	http_handler_fn *handle;
+	bool below;
+} routes[] = {
+	{"GET", "/", http_index, false},
+	{"GET", "/metrics", http_metrics, false},
+	{"GET", "/v1/show/", http_show, true},
+};
+
+#define ROUTE_COUNT (sizeof(routes) / sizeof(routes[0]))
+
+/* What a client sends behind its headers. */
+struct upload {
+	size_t size;
+	bool too_long;
+	char body[HTTP_BODY_BYTES + 1];
+};
+
+static bool route_has(const struct route *route, const char *path)
 {
+	return route->below ? strncmp(path, route->path, strlen(route->path)) == 0
+			    : strcmp(path, route->path) == 0;
+}
+
+/* The route of a path and method, or NULL; `allowed` are the methods that its path has. */
+static const struct route *route_find(const char *path, const char *method, char *allowed,
+				      size_t size)
+{
+	const struct route *found = NULL;
+	size_t used = 0;
+
+	allowed[0] = '\0';
+	if (strcmp(method, "HEAD") == 0)
+		method = "GET";
+	for (size_t i = 0; i < ROUTE_COUNT; i++) {
+		if (!route_has(&routes[i], path))
+			continue;
+		used += (size_t)snprintf(allowed + used, size - used, "%s%s%s",
+					 used == 0 ? "" : ", ", routes[i].method,
+					 strcmp(routes[i].method, "GET") == 0 ? ", HEAD" : "");
+		if (strcmp(routes[i].method, method) == 0)
+			found = &routes[i];
+	}
+	return found;
+}
+
+const char *http_header(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+const char *http_argument(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+void http_say(struct http_answer *answer, unsigned status, const char *text)
+{
+	answer->status = status;
+	answer->type = HTTP_TYPE_TEXT;
+	answer->text = (char *)(uintptr_t)text;
+	answer->size = strlen(text);
+	answer->is_static = true;
+}
+
+/* @param allowed methods of the path, or NULL */
+static enum MHD_Result send_answer(struct MHD_Connection *connection,
+				   const struct http_answer *answer, const char *allowed)
+{
+	struct MHD_Response *response;
 	enum MHD_Result result;
 
-	if (response == NULL)
+	if (answer->status == 0)
 		return MHD_NO;
-	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	result = MHD_queue_response(connection, status, response);
+	response = MHD_create_response_from_buffer(answer->size, answer->text,
+						   answer->is_static ? MHD_RESPMEM_PERSISTENT
+								     : MHD_RESPMEM_MUST_FREE);
+	if (response == NULL) {
+		if (!answer->is_static)
+			free(answer->text);
+		return MHD_NO;
+	}
+	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (allowed != NULL)
+		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allowed);
+	result = MHD_queue_response(connection, answer->status, response);
 	MHD_destroy_response(response);
 	return result;
 }
 
-static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned status, char *text)
+static enum MHD_Result refuse(struct MHD_Connection *connection, const char *allowed)
 {
-	return answer(connection, status, "text/plain; charset=utf-8",
-		      MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_PERSISTENT));
+	struct http_answer answer = {0};
+
+	if (allowed[0] != '\0')
+		http_say(&answer, MHD_HTTP_METHOD_NOT_ALLOWED, "Not with this method.\n");
+	else
+		http_say(&answer, MHD_HTTP_NOT_FOUND, "There is nothing here.\n");
+	return send_answer(connection, &answer, allowed[0] != '\0' ? allowed : NULL);
 }
 
-static enum MHD_Result answer_metrics(const struct http *http, struct MHD_Connection *connection)
+static void keep_body(struct upload *upload, const char *body, size_t bytes)
 {
-	const char *accept =
-		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
-	bool classic = accept == NULL || strstr(accept, "application/openmetrics-text") == NULL;
-	size_t size;
-	char *text = openmetrics_text(http->daemon, classic, &size);
+	if (bytes > HTTP_BODY_BYTES - upload->size) {
+		upload->too_long = true;
+		return;
+	}
+	memcpy(upload->body + upload->size, body, bytes);
+	upload->size += bytes;
+}
 
-	if (text == NULL)
-		return MHD_NO;
-	return answer(connection, MHD_HTTP_OK, classic ? OPENMETRICS_TYPE_TEXT : OPENMETRICS_TYPE,
-		      MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE));
+static enum MHD_Result handle(struct http *http, struct MHD_Connection *connection,
+			      const struct route *route, const char *path,
+			      const struct upload *upload)
+{
+	const struct http_request request = {
+		.daemon = http->daemon,
+		.rest = path + strlen(route->path),
+		.body = upload->body,
+		.body_bytes = upload->size,
+		.connection = connection,
+	};
+	struct http_answer answer = {0};
+
+	if (upload->too_long)
+		http_say(&answer, MHD_HTTP_CONTENT_TOO_LARGE, "The body is too long.\n");
+	else
+		route->handle(&request, &answer);
+	return send_answer(connection, &answer, NULL);
 }
 
 static enum MHD_Result on_http_request(void *context, struct MHD_Connection *connection,
 				       const char *url, const char *method, const char *version,
-				       const char *body, size_t *body_bytes, void **request)
+				       const char *body, size_t *body_bytes, void **state)
 {
-	static char missing[] = "There is /metrics.\n", refused[] = "Only GET and HEAD.\n";
-	static char index[] = "roceleaf: metrics are at /metrics\n";
-	static int seen;
+	char allowed[64];
+	const struct route *route = route_find(url, method, allowed, sizeof(allowed));
+	struct upload *upload = *state;
 
 	(void)version;
-	(void)body;
-	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
+	if (route == NULL) {
 		/* What a client goes on to send isn't kept. */
 		*body_bytes = 0;
-		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, refused);
+		return refuse(connection, allowed);
 	}
-	/* The first call for a request comes before its body; a body of a GET is passed over. */
-	if (*request == NULL || *body_bytes != 0) {
-		*request = &seen;
+	/* The first call for a request comes before its body, the last one behind it. */
+	if (upload == NULL) {
+		*state = calloc(1, sizeof(*upload));
+		return *state == NULL ? MHD_NO : MHD_YES;
+	}
+	if (*body_bytes != 0) {
+		keep_body(upload, body, *body_bytes);
 		*body_bytes = 0;
 		return MHD_YES;
 	}
-	if (strcmp(url, "/metrics") == 0)
-		return answer_metrics(context, connection);
-	if (strcmp(url, "/") == 0)
-		return answer_text(connection, MHD_HTTP_OK, index);
-	return answer_text(connection, MHD_HTTP_NOT_FOUND, missing);
+	return handle(context, connection, route, url, upload);
 }
+
+static void on_request_end(void *context, struct MHD_Connection *connection, void **state,
+			   enum MHD_RequestTerminationCode code)
+{
+	(void)context;
+	(void)connection;
+	(void)code;
+	free(*state);
+	*state = NULL;
+}
+
+/* --- the server --- */
 
 static int listen_at(const struct config_listen *at)
 {
@@ -168,7 +281,8 @@ static struct http *serve(struct daemon *daemon, const struct config_listen *at)
 		http, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_REQUEST_BYTES,
 		MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_S, MHD_OPTION_NOTIFY_CONNECTION,
-		on_connection, http, MHD_OPTION_END);
+		on_connection, http, MHD_OPTION_NOTIFY_COMPLETED, on_request_end, NULL,
+		MHD_OPTION_END);
 	if (http->server != NULL)
 		return http;
 	close(fd);

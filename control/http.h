@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * http - serves the metrics of a leaf to whoever may connect; reads only.
+ * http - serves what a leaf tells of itself to whoever may connect; reads only.
  *
- *	GET /metrics	openmetrics.h; in the format that the Accept header asks for
- *	GET /		one line that says so
- * HEAD as well; any other method is answered 405, any other path 404.
+ *	GET /			one line that says what there is
+ *	GET /metrics		openmetrics.h; in the format that the Accept header asks for
+ *	GET /v1/show/NAME	what `roceleafctl show NAME --json` prints
+ * HEAD as well; any other method is answered 405, any other path 404. http_handler.h has how a path is
+ * added.
  *
  * Nobody can hold more than a place: a request has at most HTTP_REQUEST_BYTES, there are
  * HTTP_CLIENTS places, the client that came first loses its own when one more comes, and one that is

@@ -49,7 +49,12 @@
 #ifndef CONTROL_TELEMETRY_H
 #define CONTROL_TELEMETRY_H
 
+#include <stdio.h>
+
 struct daemon;
+
+/* A table that is larger than this isn't shown as a whole: it would take too long, and too much memory. */
+#define TELEMETRY_SHOW_BYTES (16u << 20)
 
 /**
  * Register the commands and answer for this daemon. EAL must run with telemetry. DPDK can't
@@ -57,6 +62,13 @@ struct daemon;
  * @return 0; -ENOENT, -EINVAL from DPDK. Control.
  */
 int telemetry_start(struct daemon *daemon);
+
+/**
+ * Write a whole table to a file, as `roceleafctl show NAME --json` does, but for the order of the rows
+ * and a line for each: {"NAME": [rows], "time_ns": ..., "instance": ...}, and what show prints beside it.
+ * @return 0; -ENOENT no table has that name, -E2BIG it is too large. Any thread that keeps the daemon alive.
+ */
+int telemetry_show(struct daemon *daemon, const char *name, FILE *out);
 
 /** Answer nothing from now on; returns when no callback looks at the daemon. No lock held. Control. */
 void telemetry_stop(void);

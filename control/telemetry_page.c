@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +24,13 @@ void telemetry_page_start(struct telemetry_page *page)
 	page->bytes = 64 + 3 * 32 + 64;
 }
 
+void telemetry_page_start_rows(struct telemetry_page *page, FILE *out, bool comma)
+{
+	telemetry_page_start(page);
+	page->out = out;
+	page->comma = comma;
+}
+
 static void add_column(struct telemetry_page *page, const char *name, unsigned kind,
 		       const char *unit)
 {
@@ -30,14 +38,16 @@ static void add_column(struct telemetry_page *page, const char *name, unsigned k
 	uint32_t name_bytes = (uint32_t)strlen(name) + 3;
 
 	assert(page->columns < TELEMETRY_COLUMNS_MAX && page->rows == 0);
-	if (!page->failed)
-		cells = rte_tel_data_alloc();
-	if (cells == NULL) {
-		page->failed = true;
-		return;
+	if (page->out == NULL) {
+		if (!page->failed)
+			cells = rte_tel_data_alloc();
+		if (cells == NULL) {
+			page->failed = true;
+			return;
+		}
+		rte_tel_data_start_array(cells, (kind & TELEMETRY_TEXT) != 0 ? RTE_TEL_STRING_VAL
+									     : RTE_TEL_U64_VAL);
 	}
-	rte_tel_data_start_array(cells, (kind & TELEMETRY_TEXT) != 0 ? RTE_TEL_STRING_VAL
-								     : RTE_TEL_U64_VAL);
 	page->column[page->columns].name = name;
 	page->column[page->columns].unit = unit;
 	page->column[page->columns].kind = kind;
@@ -65,10 +75,61 @@ bool telemetry_page_row(struct telemetry_page *page)
 {
 	assert(page->failed || page->at == 0);
 	if (page->failed || page->rows == RTE_TEL_MAX_ARRAY_ENTRIES ||
-	    page->bytes + page->row_bytes > PAGE_BYTES_MAX)
+	    (page->out == NULL && page->bytes + page->row_bytes > PAGE_BYTES_MAX))
 		return false;
 	page->rows++;
 	return true;
+}
+
+/* Go on to the next cell. */
+static void next_cell(struct telemetry_page *page)
+{
+	page->at = (page->at + 1) % page->columns;
+}
+
+/* What stands before a cell: the end of the one before, and the name. */
+static void row_name(struct telemetry_page *page)
+{
+	if (page->at == 0) {
+		fputs(page->comma ? ",\n{" : "\n{", page->out);
+		page->comma = true;
+	} else {
+		fputs(", ", page->out);
+	}
+	fprintf(page->out, "\"%s\": ", page->column[page->at].name);
+}
+
+/* What stands after one. */
+static void row_cell_end(struct telemetry_page *page)
+{
+	if (page->at + 1 == page->columns)
+		fputc('}', page->out);
+	next_cell(page);
+}
+
+static void row_text(struct telemetry_page *page, const char *text)
+{
+	uint32_t next = page->at + 1;
+
+	if ((page->column[page->at].kind & TELEMETRY_MORE) == 0) {
+		row_name(page);
+		fputc('"', page->out);
+	}
+	for (const char *c = text; *c != '\0'; c++)
+		fprintf(page->out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+	if (next == page->columns || (page->column[next].kind & TELEMETRY_MORE) == 0)
+		fputc('"', page->out);
+	row_cell_end(page);
+}
+
+static void row_number(struct telemetry_page *page, uint64_t number)
+{
+	row_name(page);
+	if ((page->column[page->at].kind & TELEMETRY_FLAG) != 0)
+		fputs(number != 0 ? "true" : "false", page->out);
+	else
+		fprintf(page->out, "%" PRIu64, number);
+	row_cell_end(page);
 }
 
 /*
@@ -93,9 +154,13 @@ void telemetry_page_text(struct telemetry_page *page, const char *text)
 		page->bytes += c == '"' || c == '\\';
 	}
 	clean[size] = '\0';
+	if (page->out != NULL) {
+		row_text(page, clean);
+		return;
+	}
 	page->bytes += size + 3;
 	rte_tel_data_add_array_string(page->column[page->at].cells, clean);
-	page->at = (page->at + 1) % page->columns;
+	next_cell(page);
 }
 
 void telemetry_page_number(struct telemetry_page *page, uint64_t number)
@@ -106,11 +171,15 @@ void telemetry_page_number(struct telemetry_page *page, uint64_t number)
 	/* A client's JSON integers have a sign. */
 	if (number > INT64_MAX)
 		number = INT64_MAX;
+	if (page->out != NULL) {
+		row_number(page, number);
+		return;
+	}
 	page->bytes += 2;
 	for (uint64_t n = number; n >= 10; n /= 10)
 		page->bytes++;
 	rte_tel_data_add_array_u64(page->column[page->at].cells, number);
-	page->at = (page->at + 1) % page->columns;
+	next_cell(page);
 }
 
 /* Hand an array over to the answer, which frees it once it is sent. */
@@ -143,7 +212,7 @@ static struct rte_tel_data *column_names(const struct telemetry_page *page, unsi
 int telemetry_page_end(struct telemetry_page *page, struct rte_tel_data *out, uint64_t instance,
 		       uint64_t time_ns, uint64_t next)
 {
-	assert(page->failed || page->at == 0);
+	assert(page->out == NULL && (page->failed || page->at == 0));
 	if (page->failed) {
 		for (uint32_t c = 0; c < page->columns; c++)
 			rte_tel_data_free(page->column[c].cells);

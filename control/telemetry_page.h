@@ -15,13 +15,18 @@
  * A page holds its columns in memory until it is ended, and never overflows: a row is admitted only
  * when the longest one possible would still fit.
  *
- * Thread: one of DPDK's telemetry threads; nothing is shared.
+ * Or, after telemetry_page_start_rows(), the rows are written to a file as they come, as JSON objects
+ * (RFC 8259) with a comma between them: flags as true and false, a text that needed several columns in
+ * one. The file may grow over many pages.
+ *
+ * Thread: one of DPDK's telemetry threads, or that of http.h; nothing is shared.
  */
 #ifndef CONTROL_TELEMETRY_PAGE_H
 #define CONTROL_TELEMETRY_PAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <rte_telemetry.h>
 
@@ -34,6 +39,7 @@ enum telemetry_column_kind {
 	TELEMETRY_TEXT = 0x01, /* cells are text; else numbers */
 	TELEMETRY_KEY = 0x02,  /* names the row, with the other keys */
 	TELEMETRY_FLAG = 0x04, /* 1 yes, 0 no */
+	TELEMETRY_MORE = 0x08, /* the text of the column before goes on */
 };
 
 struct telemetry_page {
@@ -49,9 +55,14 @@ struct telemetry_page {
 	uint32_t bytes;     /* of JSON so far, at most */
 	uint32_t row_bytes; /* longest row possible */
 	bool failed;        /* out of memory */
+	FILE *out;          /* of rows, or NULL */
+	bool comma;         /* before the next row */
 };
 
 void telemetry_page_start(struct telemetry_page *page);
+
+/** Write rows to a file; `comma`: there are some in front of them. Don't end such a page. */
+void telemetry_page_start_rows(struct telemetry_page *page, FILE *out, bool comma);
 
 /** Names must outlive the page. Before the first row. */
 void telemetry_page_column(struct telemetry_page *page, const char *name, unsigned kind);

@@ -440,9 +440,9 @@ uint64_t telemetry_events(struct telemetry_page *page, struct daemon *daemon, ui
 	telemetry_page_column(page, "type", TELEMETRY_TEXT);
 	telemetry_page_column(page, "port", TELEMETRY_TEXT);
 	telemetry_page_column(page, "text", TELEMETRY_TEXT);
-	telemetry_page_column(page, "text_2", TELEMETRY_TEXT);
-	telemetry_page_column(page, "text_3", TELEMETRY_TEXT);
-	telemetry_page_column(page, "text_4", TELEMETRY_TEXT);
+	telemetry_page_column(page, "text_2", TELEMETRY_TEXT | TELEMETRY_MORE);
+	telemetry_page_column(page, "text_3", TELEMETRY_TEXT | TELEMETRY_MORE);
+	telemetry_page_column(page, "text_4", TELEMETRY_TEXT | TELEMETRY_MORE);
 	do {
 		bool full = false;
 

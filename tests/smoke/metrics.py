@@ -90,14 +90,31 @@ def test_formats():
 
 
 def test_reads_only():
-    """Nothing but GET and HEAD, nothing but /metrics"""
+    """Nothing but GET and HEAD, no path but those that there are"""
     lab.shared(Watched)
     check_equal(get("/")[0], 200, "index")
-    check_equal(get("/metrics/../secret")[0], 404, "another path")
+    for path in ("/metrics/../secret", "/metrics/", "/v1", "/v1/show/", "/v1/show/secret", "//"):
+        check_equal(get(path)[0], 404, path)
     status, _, text = get(method="HEAD")
     check_equal((status, text), (200, ""), "HEAD")
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "BREW"):
         check_equal(get(method=method, body="x" * 100)[0], 405, method)
+
+
+def test_show():
+    """/v1/show/NAME has what `roceleafctl show NAME --json` prints"""
+    world = lab.shared(Watched)
+    for name in ("ports", "queues", "buffers", "peaks", "pfc", "ecn", "classes", "balance", "flows",
+                 "fdb", "routes", "neighbours", "interfaces", "drops", "workers", "events", "info"):
+        status, kind, text = get(f"/v1/show/{name}")
+        check_equal((status, kind), (200, "application/json"), name)
+        table, printed = json.loads(text), world.leaf.show(name)
+        check_equal(sorted(table), sorted(printed), f"members of {name}")
+        check_equal(table["instance"], printed["instance"], f"instance of {name}")
+        for part in table:
+            if isinstance(table[part], list):
+                check_equal([list(row) for row in table[part]][:1],
+                            [list(row) for row in printed[part]][:1], f"columns of {part}")
 
 
 def test_rules():

@@ -315,6 +315,95 @@ Test(telemetry, long_texts_of_events_are_whole_once_joined)
 	reply_free(&reply);
 }
 
+static json_t *shown(const char *name)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	json_error_t error;
+	json_t *root;
+
+	cr_assert_eq(telemetry_show((struct daemon *)&fake, name, out), 0);
+	cr_assert_eq(fclose(out), 0);
+	root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+	cr_assert_not_null(root, "%s: %s at line %d", name, error.text, error.line);
+	free(text);
+	return root;
+}
+
+/* What stands under `name` are the rows that show prints. */
+static void expect_rows(const json_t *root, const char *name)
+{
+	char command[64];
+	struct reply reply;
+	json_t *rows;
+
+	snprintf(command, sizeof(command), "/roceleaf/%s", name);
+	reply = ask(command);
+	cr_assert_eq(reply_join(&reply, "text"), 0);
+	rows = reply_rows_json(&reply);
+	cr_expect(json_equal(json_object_get(root, name), rows), "%s", name);
+	cr_expect_eq((uint64_t)json_integer_value(json_object_get(root, "instance")),
+		     reply.instance);
+	json_decref(rows);
+	reply_free(&reply);
+}
+
+Test(telemetry, tables_are_written_whole_as_show_prints_them)
+{
+	/* Without pfc: its times of day are of the moment. */
+	static const char *const names[] = {"ports", "queues",  "buffers",    "peaks",
+					    "ecn",   "flows",   "neighbours", "balance",
+					    "drops", "classes", "events",     "fdb"};
+
+	fake_reset(40);
+	fake.large = true;
+	fake.fdb_slots = 5000;
+	fake.fdb_every = 3;
+	fake.neighbours = 700;
+	fake.events = 40;
+	memset(fake.event_text, '\\', sizeof(fake.event_text) - 1);
+	memcpy(fake.event_text, "<script>\"\x01\xc3\xa9", 13);
+	strcpy(fake.ports[7].name, "\"\\</script>\"");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		json_t *root = shown(names[i]);
+
+		expect_rows(root, names[i]);
+		cr_expect_gt(json_integer_value(json_object_get(root, "time_ns")), 0);
+		json_decref(root);
+	}
+}
+
+Test(telemetry, what_show_prints_beside_a_table_is_beside_it)
+{
+	json_t *root = shown("pfc");
+
+	expect_rows(root, "pfc_ports");
+	json_decref(root);
+	root = shown("buffers");
+	expect_rows(root, "pool");
+	json_decref(root);
+	root = shown("balance");
+	expect_rows(root, "spread");
+	json_decref(root);
+}
+
+Test(telemetry, tables_that_are_not_there_or_too_large_are_not_written)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	cr_expect_eq(telemetry_show((struct daemon *)&fake, "nothing", out), -ENOENT);
+	cr_expect_eq(telemetry_show((struct daemon *)&fake, "", out), -ENOENT);
+	fake.fdb_slots = 1000000;
+	fake.fdb_every = 1;
+	cr_expect_eq(telemetry_show((struct daemon *)&fake, "fdb", out), -E2BIG);
+	cr_expect_eq(fclose(out), 0);
+	cr_expect_lt(size, TELEMETRY_SHOW_BYTES + (1u << 20));
+	free(text);
+}
+
 Test(telemetry, workers_and_the_leaf_itself_answer)
 {
 	struct reply reply = ask("/roceleaf/workers");
