@@ -282,6 +282,7 @@ struct config_listen {
 
 struct config_telemetry {
 	struct config_listen http; /* default 127.0.0.1:9469 */
+	uint64_t long_pause_ps;    /* longer ones are events */
 };
 
 struct config {

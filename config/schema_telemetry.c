@@ -56,6 +56,9 @@ static const struct schema_row telemetry_rows[] = {
 	 .fallback = "127.0.0.1:9469",
 	 .help = "Address and port where metrics are read over HTTP, at `/metrics`; or `off`. Anybody "
 		 "who reaches it may read: there is no password."},
+	{"long_pause", SCHEMA_TIME, SCHEMA_FIELD(struct config_telemetry, long_pause_ps),
+	 .min = PS_PER_US, .max = 60 * PS_PER_S, .fallback = "10ms", .flags = SCHEMA_RELOADABLE,
+	 .help = "A pause that lasts longer, of a queue here or of a peer, is an event."},
 	{0},
 };
 

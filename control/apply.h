@@ -85,6 +85,13 @@ uint8_t apply_balance_mode(const struct config *config, enum config_balance_mode
 void snapshot_free(const struct snapshot *snapshot);
 
 /**
+ * Which ports can be chosen for routes of several next hops, as things are.
+ * @param snapshot one built of this config
+ * @param serves   of each port
+ */
+void apply_uplinks(const struct config *config, const struct snapshot *snapshot, bool *serves);
+
+/**
  * The next hops whose neighbours must be resolved for the config's routes: unique (interface,
  * address) pairs, by address. @return how many; at most `max` are stored
  */

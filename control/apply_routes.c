@@ -259,6 +259,23 @@ static void fill_route_group(struct snapshot *snapshot, const struct config *con
 	}
 }
 
+void apply_uplinks(const struct config *config, const struct snapshot *snapshot, bool *serves)
+{
+	uint16_t interfaces = apply_interface_count(config);
+
+	memset(serves, 0, snapshot->port_count * sizeof(*serves));
+	for (uint32_t r = 0; r < config->route_count; r++) {
+		const struct group *group = &snapshot->group[group_route(interfaces, r)];
+		const struct adjacency *member = &snapshot->adjacency[group->members];
+
+		for (uint32_t i = 0;
+		     config->routes[r].via_count > 1 && i < config->routes[r].via_count; i++)
+			if (member[i].weight != 0 && member[i].egress < snapshot->port_count &&
+			    snapshot->port[member[i].egress].link_up)
+				serves[member[i].egress] = true;
+	}
+}
+
 /* Peer that alone serves a whole network, or PEER_NONE. */
 static uint16_t peer_of(const struct config *config, const struct config_prefix *network)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/events.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,7 +15,11 @@ struct events {
 	pthread_mutex_t lock;
 	FILE *log;
 	uint64_t sequence; /* of the newest; 0: none yet */
-	uint64_t count[EVENT_COUNT];
+	struct event_type_state {
+		struct event_limit limit;
+		uint64_t count, suppressed;
+		uint64_t suppressed_told; /* up to its last event */
+	} type[EVENT_COUNT];
 	struct event kept[EVENTS_KEPT]; /* event of sequence s in slot s % EVENTS_KEPT */
 };
 
@@ -66,30 +71,99 @@ void events_free(struct events *events)
 	free(events);
 }
 
-void events_add(struct events *events, enum event_type type, uint16_t port, const char *format, ...)
+bool event_limit_take(struct event_limit *limit, uint64_t now_ns, uint32_t burst,
+		      uint64_t period_ns)
 {
-	struct event event = {.type = (uint8_t)type, .port = port};
-	struct timespec now;
-	char time[25];
-	va_list arguments;
+	uint64_t full_ns = limit->full_ns > now_ns ? limit->full_ns : now_ns;
 
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	event.time_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-	va_start(arguments, format);
-	(void)vsnprintf(event.text, sizeof(event.text), format, arguments);
-	va_end(arguments);
+	/* As many periods as tokens are missing. */
+	if (full_ns - now_ns > (burst - 1) * period_ns)
+		return false;
+	limit->full_ns = full_ns + period_ns;
+	return true;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	(void)clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* Number it and keep it, unless there were too many. */
+static bool keep_event(struct events *events, struct event *event, uint64_t now_ns)
+{
+	struct event_type_state *type = &events->type[event->about.type];
+	bool is_mark = event->about.type == EVENT_MARK, taken;
 
 	(void)pthread_mutex_lock(&events->lock);
-	event.sequence = ++events->sequence;
-	events->count[type]++;
-	events->kept[event.sequence % EVENTS_KEPT] = event;
-	(void)pthread_mutex_unlock(&events->lock);
-
-	if (events->log != NULL) {
-		event_time_text(event.time_ns, time);
-		(void)fprintf(events->log, "%s %s: %s\n", time, event_name(type), event.text);
-		(void)fflush(events->log);
+	taken = event_limit_take(&type->limit, now_ns, is_mark ? EVENTS_MARK_BURST : EVENTS_BURST,
+				 is_mark ? EVENTS_MARK_PERIOD_NS : EVENTS_PERIOD_NS);
+	if (taken) {
+		event->sequence = ++events->sequence;
+		event->suppressed = type->suppressed - type->suppressed_told;
+		type->suppressed_told = type->suppressed;
+		type->count++;
+		events->kept[event->sequence % EVENTS_KEPT] = *event;
+	} else {
+		type->suppressed++;
 	}
+	(void)pthread_mutex_unlock(&events->lock);
+	return taken;
+}
+
+static void log_event(FILE *log, const struct event *event)
+{
+	char time[25], more[48] = "";
+
+	event_time_text(event->time_ns, time);
+	if (event->suppressed != 0)
+		(void)snprintf(more, sizeof(more), " (and %" PRIu64 " before it)",
+			       event->suppressed);
+	(void)fprintf(log, "%s %s: %s%s\n", time, event_name((enum event_type)event->about.type),
+		      event->text, more);
+	(void)fflush(log);
+}
+
+__attribute__((format(printf, 4, 0))) static bool note(struct events *events,
+						       const struct event_about *about,
+						       uint64_t now_ns, const char *format,
+						       va_list arguments)
+{
+	struct event event = {.about = *about, .time_ns = clock_ns(CLOCK_REALTIME)};
+
+	(void)vsnprintf(event.text, sizeof(event.text), format, arguments);
+	if (!keep_event(events, &event, now_ns))
+		return false;
+	if (events->log != NULL)
+		log_event(events->log, &event);
+	return true;
+}
+
+bool events_tell(struct events *events, const struct event_about *about, uint64_t now_ns,
+		 const char *format, ...)
+{
+	va_list arguments;
+	bool kept;
+
+	va_start(arguments, format);
+	kept = note(events, about, now_ns, format, arguments);
+	va_end(arguments);
+	return kept;
+}
+
+bool events_add(struct events *events, enum event_type type, uint16_t port, const char *format, ...)
+{
+	struct event_about about = {
+		.type = (uint8_t)type, .priority = EVENT_PRIORITY_NONE, .port = port};
+	va_list arguments;
+	bool kept;
+
+	va_start(arguments, format);
+	kept = note(events, &about, clock_ns(CLOCK_MONOTONIC), format, arguments);
+	va_end(arguments);
+	return kept;
 }
 
 uint32_t events_read(struct events *events, uint64_t after, struct event *out, uint32_t max)
@@ -106,14 +180,34 @@ uint32_t events_read(struct events *events, uint64_t after, struct event *out, u
 	return count;
 }
 
-uint64_t events_count(struct events *events, enum event_type type)
+uint64_t events_newest(struct events *events)
 {
-	uint64_t count = 0;
+	uint64_t sequence;
+
+	(void)pthread_mutex_lock(&events->lock);
+	sequence = events->sequence;
+	(void)pthread_mutex_unlock(&events->lock);
+	return sequence;
+}
+
+static struct event_type_state type_state(struct events *events, enum event_type type)
+{
+	struct event_type_state state = {.count = 0};
 
 	if ((unsigned)type >= EVENT_COUNT)
-		return 0;
+		return state;
 	(void)pthread_mutex_lock(&events->lock);
-	count = events->count[type];
+	state = events->type[type];
 	(void)pthread_mutex_unlock(&events->lock);
-	return count;
+	return state;
+}
+
+uint64_t events_count(struct events *events, enum event_type type)
+{
+	return type_state(events, type).count;
+}
+
+uint64_t events_suppressed(struct events *events, enum event_type type)
+{
+	return type_state(events, type).suppressed;
 }

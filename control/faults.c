@@ -13,6 +13,10 @@ struct fault_told {
 	uint64_t storm_packets, storm_bytes; /* its counters when the storm of now began */
 	uint64_t lost_packets, lost_bytes;   /* its counters when last told */
 	uint64_t lost_ns;                    /* when that was; 0: never */
+	struct fault_paused {
+		uint64_t ended, ended_ps; /* pauses, seen */
+		uint64_t told_ns;         /* 0: never */
+	} paused[FAULT_WAYS];
 };
 
 /* Of a device's own pause counters, per port. */
@@ -88,33 +92,48 @@ static const char *consequence(enum config_watchdog_action action)
 	return "nothing is done about it (watchdog: action)";
 }
 
-static void tell_begin(struct faults *faults, const struct fault_place *place,
-		       const struct config_watchdog *watchdog)
+static struct event_about about(enum event_type type, const struct fault_place *place)
 {
-	events_add(faults->events, EVENT_PAUSE_STORM, place->port,
-		   "port %s, priority %u (%s): a pause storm: its peer has held the queue for %.6g "
-		   "ms without a break; %s",
-		   place->port_name, place->priority, class_name(place),
-		   (double)watchdog->detect_ps / (double)PS_PER_MS, consequence(watchdog->action));
+	return (struct event_about){
+		.type = (uint8_t)type, .priority = place->priority, .port = place->port};
+}
+
+static void tell_begin(struct faults *faults, const struct fault_place *place,
+		       const struct config_watchdog *watchdog, uint64_t now_ns)
+{
+	struct event_about storm = about(EVENT_PAUSE_STORM, place);
+
+	storm.duration_ns = watchdog->detect_ps / PS_PER_NS;
+	(void)events_tell(
+		faults->events, &storm, now_ns,
+		"port %s, priority %u (%s): a pause storm: its peer has held the queue for %.6g "
+		"ms without a break; %s",
+		place->port_name, place->priority, class_name(place),
+		(double)watchdog->detect_ps / (double)PS_PER_MS, consequence(watchdog->action));
 }
 
 static void tell_end(struct faults *faults, const struct fault_place *place, uint64_t storms,
-		     uint64_t packets, uint64_t bytes)
+		     uint64_t packets, uint64_t bytes, uint64_t now_ns)
 {
+	struct event_about end = about(EVENT_PAUSE_STORM_END, place);
 	char count[48] = "the pause storm is";
+
+	end.packets = packets;
+	end.bytes = bytes;
 
 	if (storms > 1)
 		(void)snprintf(count, sizeof(count), "%" PRIu64 " pause storms are", storms);
-	events_add(faults->events, EVENT_PAUSE_STORM_END, place->port,
-		   "port %s, priority %u (%s): %s over; dropped: %" PRIu64 " packets, %" PRIu64
-		   " bytes",
-		   place->port_name, place->priority, class_name(place), count, packets, bytes);
+	(void)events_tell(faults->events, &end, now_ns,
+			  "port %s, priority %u (%s): %s over; dropped: %" PRIu64
+			  " packets, %" PRIu64 " bytes",
+			  place->port_name, place->priority, class_name(place), count, packets,
+			  bytes);
 }
 
 /* Storms come one after the other: restored <= storms <= restored + 1. */
 static void look_at_storms(struct faults *faults, const struct fault_place *place,
 			   struct fault_told *told, const struct fault_counters *now,
-			   const struct config_watchdog *watchdog)
+			   const struct config_watchdog *watchdog, uint64_t now_ns)
 {
 	bool was_on = told->seen.storms > told->seen.restored, is_on = now->storms > now->restored;
 	uint64_t begun = now->storms - told->seen.storms,
@@ -123,31 +142,34 @@ static void look_at_storms(struct faults *faults, const struct fault_place *plac
 	if (ended > 0) {
 		/* All that began and ended since the last look are one event each way. */
 		if (!was_on)
-			tell_begin(faults, place, watchdog);
+			tell_begin(faults, place, watchdog, now_ns);
 		tell_end(faults, place, ended, now->watchdog_packets - told->storm_packets,
-			 now->watchdog_bytes - told->storm_bytes);
+			 now->watchdog_bytes - told->storm_bytes, now_ns);
 		told->storm_packets = now->watchdog_packets;
 		told->storm_bytes = now->watchdog_bytes;
 	}
 	if (begun > 0 && is_on)
-		tell_begin(faults, place, watchdog);
+		tell_begin(faults, place, watchdog, now_ns);
 }
 
 static void look_at_losses(struct faults *faults, const struct fault_place *place,
 			   struct fault_told *told, const struct fault_counters *now,
 			   uint64_t now_ns)
 {
+	struct event_about loss = about(EVENT_LOSSLESS_LOSS, place);
+
 	if (now->headroom_packets == told->lost_packets ||
 	    (told->lost_ns != 0 && now_ns - told->lost_ns < FAULTS_TELL_NS))
 		return;
-	events_add(
-		faults->events, EVENT_LOSSLESS_LOSS, place->port,
+	loss.packets = now->headroom_packets - told->lost_packets;
+	loss.bytes = now->headroom_bytes - told->lost_bytes;
+	(void)events_tell(
+		faults->events, &loss, now_ns,
 		"port %s, priority %u (%s): lossless packets were lost, reason headroom: %" PRIu64
 		" packets, %" PRIu64 " bytes came when its headroom was full; its peer obeys "
 		"pauses too late or not at all, or the cable, peer_response and nic_delay of the "
 		"port are greater than configured",
-		place->port_name, place->priority, class_name(place),
-		now->headroom_packets - told->lost_packets, now->headroom_bytes - told->lost_bytes);
+		place->port_name, place->priority, class_name(place), loss.packets, loss.bytes);
 	told->lost_packets = now->headroom_packets;
 	told->lost_bytes = now->headroom_bytes;
 	told->lost_ns = now_ns;
@@ -161,9 +183,58 @@ void faults_look(struct faults *faults, const struct fault_place *place,
 
 	assert(place->port < faults->port_count && place->priority < PRIORITY_COUNT);
 	told = &faults->told[place->port * PRIORITY_COUNT + place->priority];
-	look_at_storms(faults, place, told, now, watchdog);
+	look_at_storms(faults, place, told, now, watchdog, now_ns);
 	look_at_losses(faults, place, told, now, now_ns);
 	told->seen = *now;
+}
+
+/*
+ * Of those that have ended since the last look, one at least was as long as their mean: what is told is
+ * never too much.
+ */
+static void look_at_pauses(struct faults *faults, const struct fault_place *place,
+			   struct fault_paused *paused, const struct fault_pauses *now,
+			   const char *who, uint64_t bound_ps, uint64_t now_ns)
+{
+	struct event_about pause = about(EVENT_PAUSE_LONG, place);
+	uint64_t ended = now->pauses - (now->lasts_ps != 0 && now->pauses != 0 ? 1 : 0);
+	uint64_t ended_ps = now->paused_ps - now->lasts_ps;
+	uint64_t longest_ps = now->lasts_ps;
+
+	if (ended > paused->ended &&
+	    (ended_ps - paused->ended_ps) / (ended - paused->ended) > longest_ps)
+		longest_ps = (ended_ps - paused->ended_ps) / (ended - paused->ended);
+	paused->ended = ended;
+	paused->ended_ps = ended_ps;
+	if (longest_ps <= bound_ps ||
+	    (paused->told_ns != 0 && now_ns - paused->told_ns < FAULTS_TELL_NS))
+		return;
+	paused->told_ns = now_ns;
+	pause.duration_ns = longest_ps / PS_PER_NS;
+	(void)events_tell(faults->events, &pause, now_ns,
+			  "port %s, priority %u (%s): %s for %.4g ms%s, longer than "
+			  "telemetry.long_pause, %.4g ms",
+			  place->port_name, place->priority, class_name(place), who,
+			  (double)longest_ps / (double)PS_PER_MS,
+			  longest_ps == now->lasts_ps ? " so far" : "",
+			  (double)bound_ps / (double)PS_PER_MS);
+}
+
+void faults_look_pauses(struct faults *faults, const struct fault_place *place,
+			const struct fault_pauses now[FAULT_WAYS], uint64_t bound_ps,
+			uint64_t now_ns)
+{
+	static const char *const who[FAULT_WAYS] = {
+		[FAULT_BY_PEER] = "its peer has paused the queue",
+		[FAULT_TO_PEER] = "the leaf has paused its peer",
+	};
+	struct fault_told *told;
+
+	assert(place->port < faults->port_count && place->priority < PRIORITY_COUNT);
+	told = &faults->told[place->port * PRIORITY_COUNT + place->priority];
+	for (unsigned way = 0; way < FAULT_WAYS; way++)
+		look_at_pauses(faults, place, &told->paused[way], &now[way], who[way], bound_ps,
+			       now_ns);
 }
 
 void faults_look_guard(struct faults *faults, const struct fault_guard *now, uint64_t now_ns)
@@ -194,6 +265,8 @@ void faults_look_guard(struct faults *faults, const struct fault_guard *now, uin
 void faults_look_stalls(struct faults *faults, uint16_t worker, const struct fault_stalls *now,
 			uint64_t now_ns)
 {
+	struct event_about stall = {
+		.type = EVENT_STALL, .priority = EVENT_PRIORITY_NONE, .port = EVENT_PORT_NONE};
 	struct fault_stalled *told;
 	uint64_t stalls, bound_ps;
 	char times[40] = "";
@@ -209,12 +282,14 @@ void faults_look_stalls(struct faults *faults, uint16_t worker, const struct fau
 		return;
 	if (stalls > 1)
 		(void)snprintf(times, sizeof(times), " %" PRIu64 " times, together", stalls);
-	events_add(faults->events, EVENT_STALL, EVENT_PORT_NONE,
-		   "worker %u stood still%s for %.4g ms; its receive rings and the pauses of its "
-		   "peers last %.4g ms, so lossless packets may have been lost: give it a core of "
-		   "its own",
-		   worker, times, (double)(now->stall_ps - told->stall_ps) / (double)PS_PER_MS,
-		   (double)bound_ps / (double)PS_PER_MS);
+	stall.duration_ns = (now->stall_ps - told->stall_ps) / PS_PER_NS;
+	(void)events_tell(
+		faults->events, &stall, now_ns,
+		"worker %u stood still%s for %.4g ms; its receive rings and the pauses of its "
+		"peers last %.4g ms, so lossless packets may have been lost: give it a core of "
+		"its own",
+		worker, times, (double)(now->stall_ps - told->stall_ps) / (double)PS_PER_MS,
+		(double)bound_ps / (double)PS_PER_MS);
 	told->stalls = now->stalls;
 	told->stall_ps = now->stall_ps;
 	told->told_ns = now_ns;

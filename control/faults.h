@@ -56,6 +56,23 @@ void faults_look(struct faults *faults, const struct fault_place *place,
 		 const struct fault_counters *now, const struct config_watchdog *watchdog,
 		 uint64_t now_ns);
 
+/* Pauses of a port and priority: of our queue by its peer, and of the peer by us. */
+enum fault_way { FAULT_BY_PEER, FAULT_TO_PEER, FAULT_WAYS };
+
+struct fault_pauses {
+	uint64_t pauses;    /* that began, monotonic */
+	uint64_t paused_ps; /* together, up to now */
+	uint64_t lasts_ps;  /* of it the one of this moment; 0: none */
+};
+
+/**
+ * Look for pauses longer than a bound: that of this moment, or on the mean those that ended since the last
+ * look. At most one event for each way in FAULTS_TELL_NS.
+ */
+void faults_look_pauses(struct faults *faults, const struct fault_place *place,
+			const struct fault_pauses now[FAULT_WAYS], uint64_t bound_ps,
+			uint64_t now_ns);
+
 /**
  * Look at a device that counts pauses of its peer by itself, about once a second. When they rise while no
  * MAC control frame reaches a worker, it keeps them: told once, and again when frames have come in between.

@@ -126,6 +126,31 @@ bool publish_retire(struct daemon *daemon)
 	return daemon->retired_count > 0;
 }
 
+/* Say which ports have left the next hops of routes, or come back. */
+static void tell_uplinks(struct daemon *daemon)
+{
+	bool *serves = calloc(daemon->port_count, sizeof(*serves));
+
+	if (serves == NULL)
+		return;
+	apply_uplinks(daemon->config, daemon->snapshot, serves);
+	for (uint16_t i = 0; i < daemon->port_count; i++) {
+		if (serves[i] && !daemon->port[i].serves)
+			events_add(daemon->events, EVENT_UPLINK_IN, i,
+				   "port %s carries its share of routes with several next hops",
+				   daemon->config->ports[i].name);
+		if (!serves[i] && daemon->port[i].serves)
+			events_add(daemon->events, EVENT_UPLINK_OUT, i,
+				   "port %s left the routes with several next hops: %s; the others "
+				   "carry its share",
+				   daemon->config->ports[i].name,
+				   daemon->port[i].link_up ? "its neighbour is gone, or the routes"
+							   : "its link is down");
+		daemon->port[i].serves = serves[i];
+	}
+	free(serves);
+}
+
 void publish_commit(struct daemon *daemon, struct snapshot *snapshot, struct fib *fib_before)
 {
 	uint64_t token;
@@ -137,6 +162,7 @@ void publish_commit(struct daemon *daemon, struct snapshot *snapshot, struct fib
 			(struct retired){before, fib_before, token};
 	if (daemon->workers_run)
 		lcores_wake_all(daemon->lcores);
+	tell_uplinks(daemon);
 }
 
 void publish_soon(struct daemon *daemon, uint64_t now_ns)

@@ -416,12 +416,21 @@ _Static_assert(TEXT_PIECES *TELEMETRY_TEXT_BYTES >= EVENTS_TEXT_BYTES, "a text f
 static void event_row(struct telemetry_page *page, const struct config *config,
 		      const struct event *event)
 {
+	const struct event_about *about = &event->about;
 	const char *text = event->text;
+	char priority[4] = "-";
 
+	if (about->priority != EVENT_PRIORITY_NONE)
+		(void)snprintf(priority, sizeof(priority), "%u", about->priority);
 	telemetry_page_number(page, event->sequence);
 	telemetry_page_number(page, event->time_ns);
-	telemetry_page_text(page, event_name((enum event_type)event->type));
-	telemetry_page_text(page, telemetry_port_name(config, event->port));
+	telemetry_page_text(page, event_name((enum event_type)about->type));
+	telemetry_page_text(page, telemetry_port_name(config, about->port));
+	telemetry_page_text(page, priority);
+	telemetry_page_number(page, about->packets);
+	telemetry_page_number(page, about->bytes);
+	telemetry_page_number(page, about->duration_ns);
+	telemetry_page_number(page, event->suppressed);
 	for (int piece = 0; piece < TEXT_PIECES; piece++) {
 		telemetry_page_text(page, text);
 		text += strnlen(text, TELEMETRY_TEXT_BYTES);
@@ -439,6 +448,11 @@ uint64_t telemetry_events(struct telemetry_page *page, struct daemon *daemon, ui
 	telemetry_page_column(page, "at_ns", 0);
 	telemetry_page_column(page, "type", TELEMETRY_TEXT);
 	telemetry_page_column(page, "port", TELEMETRY_TEXT);
+	telemetry_page_column(page, "priority", TELEMETRY_TEXT);
+	telemetry_page_column(page, "packets", 0);
+	telemetry_page_column(page, "bytes", 0);
+	telemetry_page_column(page, "duration_ns", 0);
+	telemetry_page_column(page, "suppressed", 0);
 	telemetry_page_column(page, "text", TELEMETRY_TEXT);
 	telemetry_page_column(page, "text_2", TELEMETRY_TEXT | TELEMETRY_MORE);
 	telemetry_page_column(page, "text_3", TELEMETRY_TEXT | TELEMETRY_MORE);

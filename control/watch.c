@@ -13,15 +13,35 @@
 #include "dataplane/io/ethdev.h"
 #include "dataplane/pfc_frame.h"
 
+/* A worker's clock may be ahead of ours. */
+static uint64_t lasts_since_ps(bool paused, uint64_t since_ps, uint64_t now_ps)
+{
+	return paused && time_after(now_ps, since_ps) ? now_ps - since_ps : 0;
+}
+
+static void look_at_pauses(struct daemon *daemon, const struct fault_place *place,
+			   const struct pfc_totals *pfc, uint64_t now_ps, uint64_t now_ns)
+{
+	const struct fault_pauses now[FAULT_WAYS] = {
+		[FAULT_BY_PEER] = {pfc->rx_pauses, pfc->rx_paused_ps,
+				   lasts_since_ps(pfc->rx_paused, pfc->rx_last_ps, now_ps)},
+		[FAULT_TO_PEER] = {pfc->tx_pauses, pfc->tx_paused_ps,
+				   lasts_since_ps(pfc->tx_paused, pfc->tx_last_ps, now_ps)},
+	};
+
+	faults_look_pauses(daemon->faults, place, now, daemon->config->telemetry.long_pause_ps,
+			   now_ns);
+}
+
 static void look_at(struct daemon *daemon, struct fault_place *place, uint64_t now_ns)
 {
 	struct fault_counters now;
+	uint64_t now_ps = lcores_now_ps(daemon->lcores);
 	struct queue_rare_totals rare;
 	struct pfc_totals pfc;
 
 	/* How a storm ended is known before what it cost is read. */
-	leaf_pfc_totals(daemon->leaf, place->port, place->priority, lcores_now_ps(daemon->lcores),
-			&pfc);
+	leaf_pfc_totals(daemon->leaf, place->port, place->priority, now_ps, &pfc);
 	leaf_queue_rare_totals(daemon->leaf, place->port, place->priority, &rare);
 	now = (struct fault_counters){
 		.storms = pfc.storms,
@@ -32,6 +52,7 @@ static void look_at(struct daemon *daemon, struct fault_place *place, uint64_t n
 		.headroom_bytes = rare.headroom_bytes,
 	};
 	faults_look(daemon->faults, place, &now, &daemon->config->watchdog, now_ns);
+	look_at_pauses(daemon, place, &pfc, now_ps, now_ns);
 }
 
 static void look_at_guard(struct daemon *daemon, uint64_t now_ns)

@@ -47,8 +47,8 @@ static uint32_t look(const struct fault_counters *now)
 /* Event i of those that are new. */
 static void expect(uint32_t i, enum event_type type, const char *words)
 {
-	cr_expect_eq(out[i].type, type, "%s", event_name(out[i].type));
-	cr_expect_eq(out[i].port, 1);
+	cr_expect_eq(out[i].about.type, type, "%s", event_name(out[i].about.type));
+	cr_expect_eq(out[i].about.port, 1);
 	cr_expect_not_null(strstr(out[i].text, "port h1, priority 3 (roce): "), "%s", out[i].text);
 	cr_expect_not_null(strstr(out[i].text, words), "%s", out[i].text);
 }
@@ -77,6 +77,9 @@ Test(faults, a_storm_is_told_when_it_begins_and_when_it_ends_with_its_drops)
 	cr_assert_eq(look(&now), 1);
 	expect(0, EVENT_PAUSE_STORM_END,
 	       "the pause storm is over; dropped: 26 packets, 2700 bytes");
+	cr_expect_eq(out[0].about.priority, 3);
+	cr_expect_eq(out[0].about.packets, 26);
+	cr_expect_eq(out[0].about.bytes, 2700);
 	cr_assert_eq(look(&now), 0);
 	/* The next one counts from there. */
 	now.storms = 2;
@@ -180,7 +183,7 @@ Test(faults, the_guard_is_told_when_it_acts_and_when_it_has_rested_for_a_second)
 		.guarded = true, .guards = 1, .packets_max = 4519, .guard_packets = 1888};
 
 	cr_assert_eq(look_guard(&now), 1);
-	cr_expect_eq(out[0].type, EVENT_GUARD_ON);
+	cr_expect_eq(out[0].about.type, EVENT_GUARD_ON);
 	cr_expect_not_null(strstr(out[0].text, "as few as 1888 of 4519 packet buffers"));
 	now.packets = 12;
 	cr_assert_eq(look_guard(&now), 0);
@@ -194,7 +197,7 @@ Test(faults, the_guard_is_told_when_it_acts_and_when_it_has_rested_for_a_second)
 	for (uint64_t i = 1; i < FAULTS_CALM_NS / FAULTS_LOOK_NS; i++)
 		cr_assert_eq(look_guard(&now), 0);
 	cr_assert_eq(look_guard(&now), 1);
-	cr_expect_eq(out[0].type, EVENT_GUARD_OFF);
+	cr_expect_eq(out[0].about.type, EVENT_GUARD_OFF);
 	cr_expect_not_null(strstr(out[0].text, "has dropped 62 lossy packets"), "%s", out[0].text);
 	/* On and off again between two looks. */
 	now.guards++;
@@ -222,8 +225,8 @@ Test(faults, a_device_that_keeps_pauses_is_told_once_until_frames_come)
 	cr_assert_eq(look_device(10, 0), 0, "the frames may be on their way");
 	cr_assert_eq(look_device(10, 0), 0, "none since");
 	cr_assert_eq(look_device(30, 0), 1);
-	cr_expect_eq(out[0].type, EVENT_PAUSES_KEPT);
-	cr_expect_eq(out[0].port, 2);
+	cr_expect_eq(out[0].about.type, EVENT_PAUSES_KEPT);
+	cr_expect_eq(out[0].about.port, 2);
 	cr_expect_not_null(strstr(out[0].text, "port up1: its device has counted 30 pauses"), "%s",
 			   out[0].text);
 	for (uint64_t i = 1; i < 100; i++)
@@ -262,7 +265,7 @@ Test(faults, a_stall_is_told_with_its_length_and_more_of_them_together)
 {
 	cr_assert_eq(look_stalls(0, 0, 0), 0);
 	cr_assert_eq(look_stalls(1, 5 * PS_PER_MS, FAULTS_LOOK_NS), 1);
-	cr_expect_eq(out[0].type, EVENT_STALL);
+	cr_expect_eq(out[0].about.type, EVENT_STALL);
 	cr_expect_not_null(strstr(out[0].text, "worker 1 stood still for 5 ms"), "%s", out[0].text);
 	cr_expect_not_null(strstr(out[0].text, "last 2 ms"), "%s", out[0].text);
 	for (uint64_t i = 2; i < 10; i++)
@@ -287,4 +290,71 @@ Test(faults, a_stall_is_told_with_the_limit_that_it_was_longer_than)
 	stall_limit_ps = 4 * PS_PER_MS;
 	cr_assert_eq(look_stalls(2, 10 * PS_PER_MS, FAULTS_LOOK_NS), 1);
 	cr_expect_not_null(strstr(out[0].text, "last 3 ms"), "%s", out[0].text);
+}
+
+/* --- long pauses --- */
+
+#define BOUND_PS (10 * PS_PER_MS)
+
+static uint32_t look_pauses(const struct fault_pauses *by_peer)
+{
+	const struct fault_place place = {1, 3, "h1", "roce"};
+	const struct fault_pauses now[FAULT_WAYS] = {[FAULT_BY_PEER] = *by_peer};
+	uint32_t count;
+
+	now_ns += FAULTS_LOOK_NS;
+	faults_look_pauses(faults, &place, now, BOUND_PS, now_ns);
+	count = events_read(events, last, out, EVENTS_KEPT);
+	last += count;
+	return count;
+}
+
+Test(faults, a_pause_is_told_when_it_lasts_longer_than_the_bound)
+{
+	struct fault_pauses now = {1, BOUND_PS, BOUND_PS};
+
+	cr_assert_eq(look_pauses(&now), 0, "as long as the bound");
+	now.paused_ps = now.lasts_ps = BOUND_PS + PS_PER_NS;
+	cr_assert_eq(look_pauses(&now), 1, "longer than it");
+	expect(0, EVENT_PAUSE_LONG, "its peer has paused the queue for 10 ms so far");
+	cr_assert_eq(out[0].about.priority, 3);
+	cr_assert_eq(out[0].about.duration_ns, BOUND_PS / PS_PER_NS + 1);
+	now.paused_ps = now.lasts_ps = 4 * BOUND_PS;
+	cr_assert_eq(look_pauses(&now), 0, "once in a while is enough");
+	now_ns += FAULTS_TELL_NS;
+	now.paused_ps = now.lasts_ps = 5 * BOUND_PS;
+	cr_assert_eq(look_pauses(&now), 1, "it still lasts");
+	expect(0, EVENT_PAUSE_LONG, "for 50 ms so far");
+}
+
+Test(faults, a_pause_that_began_and_ended_between_two_looks_is_told)
+{
+	struct fault_pauses now = {1, BOUND_PS + PS_PER_MS, 0};
+
+	cr_assert_eq(look_pauses(&now), 1);
+	expect(0, EVENT_PAUSE_LONG, "for 11 ms, longer than");
+}
+
+Test(faults, many_short_pauses_are_not_a_long_one)
+{
+	/* 50 of 1 ms, and one of 9 ms that lasts: none is longer than 10 ms, together they are. */
+	struct fault_pauses now = {51, 59 * PS_PER_MS, 9 * PS_PER_MS};
+
+	cr_assert_eq(look_pauses(&now), 0);
+	/* That one ends after 12 ms: its whole time counts, though a part of it was seen before. */
+	now.paused_ps = 62 * PS_PER_MS;
+	now.lasts_ps = 0;
+	cr_assert_eq(look_pauses(&now), 1);
+	expect(0, EVENT_PAUSE_LONG, "for 12 ms, longer than");
+	cr_assert_eq(look_pauses(&now), 0);
+}
+
+Test(faults, our_own_pauses_and_the_peers_are_told_apart)
+{
+	const struct fault_place place = {1, 3, "h1", "roce"};
+	const struct fault_pauses now[FAULT_WAYS] = {[FAULT_TO_PEER] = {1, 20 * PS_PER_MS, 0}};
+
+	faults_look_pauses(faults, &place, now, BOUND_PS, now_ns);
+	cr_assert_eq(events_read(events, 0, out, EVENTS_KEPT), 1);
+	expect(0, EVENT_PAUSE_LONG, "the leaf has paused its peer for 20 ms");
 }

@@ -172,8 +172,8 @@ uint32_t events_read(struct events *events, uint64_t after, struct event *out, u
 	for (uint64_t sequence = after + 1; sequence <= fake.events && n < max; sequence++) {
 		out[n].sequence = sequence;
 		out[n].time_ns = sequence;
-		out[n].type = EVENT_WARNING;
-		out[n].port = EVENT_PORT_NONE;
+		out[n].about.type = EVENT_WARNING;
+		out[n].about.port = EVENT_PORT_NONE;
 		memcpy(out[n].text, fake.event_text, sizeof(out[n].text));
 		n++;
 	}
