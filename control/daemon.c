@@ -252,8 +252,11 @@ static void on_request(void *context, const struct socket_request *request, FILE
 		(void)reload_run(daemon, reply);
 		break;
 	case SOCKET_MARK:
-		events_add(daemon->events, EVENT_MARK, EVENT_PORT_NONE, "%s", request->argument);
-		(void)fprintf(reply, "ok noted\n");
+		if (events_add(daemon->events, EVENT_MARK, EVENT_PORT_NONE, "%s",
+			       request->argument))
+			(void)fprintf(reply, "ok noted\n");
+		else
+			(void)fprintf(reply, "error too many marks at once: this one isn't kept\n");
 		break;
 	case SOCKET_CLEAR_PEAKS:
 		watch_clear_peaks(daemon, request->argument, reply);

@@ -76,6 +76,7 @@ static const struct route {
 } routes[] = {
 	{"GET", "/", http_index, false},
 	{"GET", "/metrics", http_metrics, false},
+	{"GET", "/v1/events", http_events, false},
 	{"GET", "/v1/show/", http_show, true},
 };
 

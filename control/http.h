@@ -4,6 +4,10 @@
  *
  *	GET /			one line that says what there is
  *	GET /metrics		openmetrics.h; in the format that the Accept header asks for
+ *	GET /v1/events?after=N	events of a higher number than N, oldest first: {"events": [{"sequence", "time"
+ *				(RFC 3339), "time_ns", "type", "port", "priority" (null: about none),
+ *				"packets", "bytes", "duration_ns", "suppressed", "text"}], "lost": n,
+ *				"last": N for the next time}; events.h says what they mean
  *	GET /v1/show/NAME	what `roceleafctl show NAME --json` prints
  * HEAD as well; any other method is answered 405, any other path 404. http_handler.h has how a path is
  * added.

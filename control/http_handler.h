@@ -49,6 +49,7 @@ typedef void http_handler_fn(const struct http_request *request, struct http_ans
 
 http_handler_fn http_index;   /* GET / */
 http_handler_fn http_metrics; /* GET /metrics: openmetrics.h */
+http_handler_fn http_events;  /* GET /v1/events?after=N */
 http_handler_fn http_show;    /* GET /v1/show/NAME: telemetry_show() */
 
 #endif

@@ -170,10 +170,13 @@ uint32_t events_read(struct events *events, uint64_t after, struct event *out, u
 
 	(void)events;
 	for (uint64_t sequence = after + 1; sequence <= fake.events && n < max; sequence++) {
-		out[n].sequence = sequence;
-		out[n].time_ns = sequence;
-		out[n].about.type = EVENT_WARNING;
-		out[n].about.port = EVENT_PORT_NONE;
+		out[n] = (struct event){
+			.sequence = sequence,
+			.time_ns = sequence,
+			.about = {.type = EVENT_WARNING,
+				  .priority = EVENT_PRIORITY_NONE,
+				  .port = EVENT_PORT_NONE},
+		};
 		memcpy(out[n].text, fake.event_text, sizeof(out[n].text));
 		n++;
 	}

@@ -144,11 +144,11 @@ static int fetch_page(struct client *client, const char *command, uint64_t curso
 	return reply_add_page(reply, command, answer, (size_t)size, next, error);
 }
 
-int client_fetch(struct client *client, const char *command, struct reply *reply,
-		 struct ctl_error *error)
+int client_fetch_from(struct client *client, const char *command, uint64_t cursor,
+		      struct reply *reply, struct ctl_error *error)
 {
 	char *answer = malloc(ANSWER_BYTES);
-	uint64_t cursor = 0, next = 0;
+	uint64_t next = 0;
 	int ret = 0;
 
 	if (answer == NULL)
@@ -171,6 +171,12 @@ int client_fetch(struct client *client, const char *command, struct reply *reply
 	if (ret != 0)
 		reply_free(reply);
 	return ret;
+}
+
+int client_fetch(struct client *client, const char *command, struct reply *reply,
+		 struct ctl_error *error)
+{
+	return client_fetch_from(client, command, 0, reply, error);
 }
 
 /* Copy the lines of an answer, without the word in front. @return 0 "ok", 1 "error" */

@@ -48,6 +48,10 @@ void client_close(struct client *client);
 int client_fetch(struct client *client, const char *command, struct reply *reply,
 		 struct ctl_error *error);
 
+/** The same from a cursor on: where the table says what that is (events: their number). */
+int client_fetch_from(struct client *client, const char *command, uint64_t cursor,
+		      struct reply *reply, struct ctl_error *error);
+
 /**
  * Send a line to the control socket and copy what comes back: to `out` what is done, to `refused`
  * what is not.

@@ -31,7 +31,7 @@ _roceleafctl() {
 
     if [[ $word == -* ]]; then
         words="--help --runtime-dir --version"
-        [ "$command" = show ] && words="$words --json --watch --count --all --absolute"
+        [ "$command" = show ] && words="$words --json --watch --count --follow --all --absolute"
     elif [ -z "$command" ]; then
         words="show reload check clear clear-peaks mark"
     elif [ "$command" = show ] && [ -z "$table" ]; then

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "tools/ctl/client.h"
+#include "tools/ctl/follow.h"
 #include "tools/ctl/show.h"
 #include "tools/ctl/view.h"
 
@@ -81,6 +82,8 @@ static const char show_options_help[] =
 	"  --json              for programs: every column, stable names, exact numbers\n"
 	"  --watch [SECONDS]   draw again and again (default every 1 s), with rates per second\n"
 	"  --count N           end --watch after N times\n"
+	"  --follow            of events: the last ten (--all: all that are kept) and then each as\n"
+	"                      it comes; with --json one object a line\n"
 	"  --all               also what is left out otherwise\n"
 	"  --absolute          count from the start of the leaf, whatever 'clear' remembers\n";
 
@@ -162,9 +165,13 @@ static int run_show(const struct options *options, int argc, char **argv)
 		return usage("show %s takes no ports", argv[0]);
 	if (show.count > 0 && !show.watch)
 		return usage("--count goes with --watch");
+	if (show.follow && strcmp(show.view->name, "events") != 0)
+		return usage("--follow goes with 'show events'; there is --watch");
+	if (show.follow && show.watch)
+		return usage("--follow and --watch don't go together");
 	show.ports = argv + 1;
 	show.port_count = (size_t)argc - 1;
-	return show_run(&show);
+	return show.follow ? follow_run(&show) : show_run(&show);
 }
 
 static int control(const struct options *options, const char *line)
@@ -262,13 +269,23 @@ static bool parse_count(const char *text, unsigned long *count)
 	return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *count > 0;
 }
 
-enum { OPT_RUNTIME_DIR = 256, OPT_JSON, OPT_WATCH, OPT_COUNT, OPT_ALL, OPT_ABSOLUTE, OPT_VERSION };
+enum {
+	OPT_RUNTIME_DIR = 256,
+	OPT_JSON,
+	OPT_WATCH,
+	OPT_COUNT,
+	OPT_FOLLOW,
+	OPT_ALL,
+	OPT_ABSOLUTE,
+	OPT_VERSION
+};
 
 static const struct option long_options[] = {
 	{"runtime-dir", required_argument, NULL, OPT_RUNTIME_DIR},
 	{"json", no_argument, NULL, OPT_JSON},
 	{"watch", optional_argument, NULL, OPT_WATCH},
 	{"count", required_argument, NULL, OPT_COUNT},
+	{"follow", no_argument, NULL, OPT_FOLLOW},
 	{"all", no_argument, NULL, OPT_ALL},
 	{"absolute", no_argument, NULL, OPT_ABSOLUTE},
 	{"help", no_argument, NULL, 'h'},
@@ -312,6 +329,9 @@ static int parse_options(struct options *options, int argc, char **argv)
 		case OPT_COUNT:
 			if (!parse_count(optarg, &show->count))
 				ret = usage("--count %.32s: must be a number from 1", optarg);
+			break;
+		case OPT_FOLLOW:
+			show->follow = true;
 			break;
 		case OPT_ALL:
 			show->all = true;

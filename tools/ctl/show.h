@@ -20,6 +20,7 @@ struct show_options {
 	bool json;
 	bool all;
 	bool absolute; /* don't take off what `clear` remembers */
+	bool follow;   /* follow.h: events as they come */
 	bool watch;
 	double watch_seconds; /* between frames */
 	unsigned long count;  /* frames; 0: until a signal */

@@ -574,7 +574,10 @@ const struct view views[] = {
 	 COLUMNS(event_columns),
 	 .by_port = true,
 	 .help = "what happened: links, reloads, warnings",
-	 .about = "The last 1024, oldest first."},
+	 .about =
+		 "The last 1024, oldest first. Of each type 32 come at once and then one a second\n"
+		 "(marks: 256, then 100 a second); the next one says how many were left out.\n"
+		 "--follow goes on with those that come."},
 	{.name = "info",
 	 .command = "/roceleaf/info",
 	 COLUMNS(info_columns),
