@@ -268,6 +268,11 @@ static __rte_noinline bool staging_send(struct worker *worker, uint16_t port, ui
 						  (uint16_t)count);
 		for (uint32_t i = 0; i < taken; i++)
 			bytes += length[i];
+		/* A device with a ring has had their time all along; an exact wire begins with them now. */
+		if (taken != 0 && (egress->io->flags & PORT_IO_EXACT) != 0)
+			egress->free_ps =
+				now_ps +
+				wire_rate_time_ps(&egress->rate, bytes + egress->overhead_bytes);
 		for (uint32_t i = taken; i < count; i++)
 			packet_charge(worker, staging->packet[p][i]);
 		count_port(worker, port, taken, bytes);

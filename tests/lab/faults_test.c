@@ -80,6 +80,34 @@ Test(faults, a_link_that_is_down_carries_nothing_and_then_all_again)
 	harness_finish(simulation);
 }
 
+/* Ideal switches see at once that the wire is free again, or at their next try (EGRESS_RETRY_PS); others at a poll. */
+Test(faults, a_stalled_link_takes_nothing_and_loses_nothing)
+{
+	static const char *const leaves[] = {"", "leaf: {poll: 1us}\n"};
+
+	for (size_t i = 0; i < 2; i++) {
+		char text[1024];
+		struct simulation *simulation;
+		uint64_t busy_ps;
+
+		snprintf(text, sizeof(text),
+			 "%s%sfaults: [stall: {link: leaf1.h2, at: 100us, for: 100us}]\n",
+			 leaves[i], FLOWS);
+		simulation = harness_begin(text_with(text));
+		harness_run_to(simulation, 103 * US);
+		busy_ps = wire_busy_ps(&simulation->fabric->wires[3]);
+		cr_expect_eq(received_in(simulation, "a", 103 * US, 200 * US), 0, "%s", leaves[i]);
+		cr_expect_eq(wire_busy_ps(&simulation->fabric->wires[3]), busy_ps);
+		check_near(harness_flow(simulation, "b")->received_bytes,
+			   payload_of(50000, 200 * US), 20000, "the other flow");
+		/* What is late, and 7 us more, is made up for at twice the rate. */
+		check_near(received_until(simulation, "a", 320 * US), payload_of(50000, 320 * US),
+			   20000, "after");
+		cr_expect_eq(harness_drops(simulation), 0);
+		harness_finish(simulation);
+	}
+}
+
 Test(faults, a_link_at_a_tenth_of_its_speed_delivers_a_tenth)
 {
 	struct simulation *simulation = harness_begin(text_with(
@@ -269,6 +297,7 @@ static const struct {
 	{"no such switch", "worker_stall: {switch: leaf9}", "there is no such switch"},
 	{"no such worker", "worker_stall: {switch: leaf1, worker: 1}", "switches have 1"},
 	{"after the end", "link_down: {link: leaf1.h1, at: 1ms}", "behind the end"},
+	{"no link to stall", "stall: {link: leaf1-spine9}", "there is no such link"},
 	{"no speed", "link_speed: {link: leaf1.h1}", "speed"},
 	{"no rate", "link_errors: {link: leaf1.h1}", "bit_error_rate"},
 	{"no errors", "link_errors: {link: leaf1.h1, bit_error_rate: 0}", "out of range"},

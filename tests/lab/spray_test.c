@@ -164,6 +164,55 @@ Test(spray, LF_DOWN_a_dead_link_is_gone_round_within_10_us)
 	harness_finish(simulation);
 }
 
+/* Whatever waits behind a stall comes: no fence says that it is lost, and nothing is late. */
+Test(spray, a_stalled_link_costs_time_and_nothing_else)
+{
+	struct simulation *simulation;
+	struct sums sums;
+
+	simulation = run("duration: 6ms\n" FABRIC "}}\n" HOSTS
+			 "leaf:\n  balance: {mode: spray}\n" CLASSES
+			 "traffic:\n  - permutation: {bytes: 10MB}\n"
+			 "faults:\n  - stall: {link: leaf1-spine1, at: 300us, for: 100us}\n",
+			 &sums);
+	cr_expect_eq(sums.unfinished, 0);
+	cr_expect_eq(sums.out_of_order, 0);
+	cr_expect_eq(sums.checksums, 0);
+	cr_expect_eq(sums.spray.late, 0);
+	for (uint32_t r = 0; r < RESEQUENCER_REASON_COUNT; r++)
+		cr_expect_eq(sums.spray.given_up[r], 0, "reason %u: %llu", r,
+			     (unsigned long long)sums.spray.given_up[r]);
+	cr_expect_eq(harness_drops(simulation), 0);
+	harness_finish(simulation);
+}
+
+/* What leaves by hash comes to peers as it is; they spray, and it restores the order. */
+Test(spray, half_of_the_leaves_may_stay_with_their_hash)
+{
+	struct simulation *simulation;
+	struct sums sums;
+
+	simulation = run(
+		"duration: 8ms\n" FABRIC "}}\n" HOSTS "leaf:\n  balance: {mode: spray}\n"
+		"  modes: [{switch: \"leaf*\", mode: spray}, {switch: \"leaf[24]\", mode: ecmp}]\n" CLASSES
+		"traffic:\n  - permutation: {bytes: 5MB}\n",
+		&sums);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct spray_totals totals;
+
+		leaf_spray_totals(simulation->fabric->switches[i]->leaf, &totals);
+		if (i % 2 == 0)
+			cr_expect_gt(totals.sequenced, 1000);
+		else
+			cr_expect_eq(totals.sequenced, 0);
+	}
+	cr_expect_eq(sums.unfinished, 0);
+	cr_expect_eq(sums.out_of_order, 0);
+	cr_expect_eq(sums.checksums, 0);
+	cr_expect_eq(sums.spray.restored, sums.spray.sequenced);
+	harness_finish(simulation);
+}
+
 /* Flaps, slow links, bit errors, stalls, storms, silent hosts: no host ever sees a number, all adds up. */
 #define RUNS 25
 

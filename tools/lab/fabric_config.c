@@ -155,14 +155,22 @@ static void config_routes(struct config *config, const struct topology *topology
 	merge_routes(config);
 }
 
-static bool scenario_sprays(const struct config *classes)
+/* Modes in which leaves talk to each other. */
+static bool is_told(enum config_balance_mode mode)
 {
-	for (uint32_t i = 0; i < classes->class_count; i++)
-		if (classes->classes[i].balance == CONFIG_BALANCE_SPRAY ||
-		    classes->classes[i].balance == CONFIG_BALANCE_ADAPTIVE)
+	return mode == CONFIG_BALANCE_SPRAY || mode == CONFIG_BALANCE_ADAPTIVE;
+}
+
+/* Does any switch need to know the others? */
+static bool scenario_sprays(const struct scenario *scenario, const struct config *classes)
+{
+	for (uint32_t i = 0; i < scenario->leaf.mode_count; i++)
+		if (is_told(scenario->leaf.modes[i].mode))
 			return true;
-	return classes->balance.mode == CONFIG_BALANCE_SPRAY ||
-	       classes->balance.mode == CONFIG_BALANCE_ADAPTIVE;
+	for (uint32_t i = 0; i < classes->class_count; i++)
+		if (is_told(classes->classes[i].balance))
+			return true;
+	return is_told(classes->balance.mode);
 }
 
 /* All switches with hosts know each other, and share a key that isn't secret. */
@@ -214,6 +222,7 @@ struct config *fabric_config_create(const struct scenario *scenario, uint32_t in
 	config->buffer = classes->buffer;
 	config->watchdog = classes->watchdog;
 	config->balance = classes->balance;
+	config->balance.mode = scenario_mode_of(scenario, topology->nodes[node].name);
 	config->ports = allocate(ports * sizeof(*config->ports));
 	config->port_count = (uint16_t)ports;
 	config->vlans = allocate(sizeof(*config->vlans));
@@ -222,7 +231,7 @@ struct config *fabric_config_create(const struct scenario *scenario, uint32_t in
 		config_port(config, scenario, node, i);
 	config_vlan(config, scenario, node);
 	config_routes(config, topology, node);
-	if (scenario_sprays(classes) && topology->nodes[node].subnet != 0)
+	if (scenario_sprays(scenario, classes) && topology->nodes[node].subnet != 0)
 		config_spray(config, topology, node);
 	return config;
 }

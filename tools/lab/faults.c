@@ -90,6 +90,10 @@ static void turn_act(struct faults *faults, const struct turn *turn)
 	case SCENARIO_LINK_ERRORS:
 		fault_link_errors(faults, turn);
 		break;
+	case SCENARIO_STALL:
+		for (uint32_t end = 0; end < 2 && turn->begins; end++)
+			wire_hold(&fabric->wires[2 * (size_t)fault->index + end], end_ps);
+		break;
 	case SCENARIO_PAUSE_STORM:
 		if (turn->begins)
 			host_storm(&fabric->hosts[fault->index], fault->priorities, end_ps);

@@ -25,6 +25,7 @@ void wire_init(struct wire *wire, struct engine *engine, const struct link_param
 	wire->overhead_bytes = params->overhead_bytes;
 	wire->delay_ps = params->delay_ps;
 	wire->free_ps = engine->now_ps;
+	wire->held_ps = engine->now_ps;
 	wire->rate = wire_rate_of(params->rate_bps);
 	wire->digest = DIGEST_START;
 }
@@ -232,7 +233,7 @@ uint32_t wire_lose(struct wire *wire, uint32_t keep,
 
 uint64_t wire_busy_ps(const struct wire *wire)
 {
-	uint64_t now_ps = wire->engine->now_ps;
+	uint64_t from_ps = time_max(wire->engine->now_ps, wire->held_ps);
 
-	return wire->busy_ps - (wire_free(wire) ? 0 : wire->free_ps - now_ps);
+	return wire->busy_ps - (time_after(wire->free_ps, from_ps) ? wire->free_ps - from_ps : 0);
 }

@@ -88,6 +88,7 @@ struct wire {
 	uint64_t digest;
 	/* Cold. */
 	alignas(64) char name[96]; /* "leaf1->spine1" */
+	uint64_t held_ps;          /* wire_hold() */
 };
 
 struct link_params {
@@ -109,10 +110,17 @@ static inline bool wire_free(const struct wire *wire)
 	return !time_after(wire->free_ps, wire->engine->now_ps);
 }
 
-/** Nothing more may be put on the wire until a time: its far end can't take it. */
+/** Nothing more may be put on the wire until a time; it isn't busy meanwhile. What was put on it arrives. */
 static inline void wire_hold(struct wire *wire, uint64_t until_ps)
 {
+	wire->held_ps = time_max(wire->held_ps, until_ps);
 	wire->free_ps = time_max(wire->free_ps, until_ps);
+}
+
+/** True while it is held. */
+static inline bool wire_held(const struct wire *wire)
+{
+	return time_after(wire->held_ps, wire->engine->now_ps);
 }
 
 /** Put a frame on the wire: now, or when all before it have left. Hot. */

@@ -2,6 +2,7 @@
 #include "tools/lab/scenario.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,40 @@ static void complete_rdma_mtu(struct scenario *scenario)
 			scenario->leaf.config.classes[i].rdma_mtu_bytes = scenario->hosts.mtu_bytes;
 }
 
+enum config_balance_mode scenario_mode_of(const struct scenario *scenario, const char *switch_name)
+{
+	const struct scenario_leaf *leaf = &scenario->leaf;
+
+	for (uint32_t i = leaf->mode_count; i-- != 0;)
+		if (fnmatch(leaf->modes[i].name, switch_name, 0) == 0)
+			return leaf->modes[i].mode;
+	return leaf->config.balance.mode;
+}
+
+/* A mode of a switch that isn't there is a mistake. */
+static int check_modes(const struct scenario *scenario, struct schema_document *document)
+{
+	const struct topology *topology = scenario->topology;
+	int result = 0;
+
+	for (uint32_t i = 0; i < scenario->leaf.mode_count; i++) {
+		const char *name = scenario->leaf.modes[i].name;
+		bool found = false;
+
+		for (uint32_t s = 0; s < topology->switch_count && !found; s++)
+			found = fnmatch(name, topology->nodes[topology->switches[s]].name, 0) == 0;
+		if (found)
+			continue;
+		schema_fail(document, schema_at(document, "leaf.modes[%u].switch", i),
+			    "switch %s: there is none of that name; the first is %s", name,
+			    topology->switch_count == 0
+				    ? "missing too"
+				    : topology->nodes[topology->switches[0]].name);
+		result = -EINVAL;
+	}
+	return result;
+}
+
 static int check(struct scenario *scenario, struct schema_document *document, const char *path,
 		 struct config_errors *errors)
 {
@@ -77,6 +112,8 @@ static int check(struct scenario *scenario, struct schema_document *document, co
 	    0)
 		result = -EINVAL;
 	if (scenario_build_topology(scenario, document) != 0 || result != 0)
+		return -EINVAL;
+	if (check_modes(scenario, document) != 0)
 		return -EINVAL;
 	result = scenario_resolve_faults(scenario, document);
 	return scenario_build_flows(scenario, document) != 0 ? -EINVAL : result;

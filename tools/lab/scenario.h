@@ -83,6 +83,12 @@ struct scenario_collective {
 	uint64_t start_ps, compute_ps;
 };
 
+/* A switch that spreads traffic unlike the others. */
+struct scenario_mode {
+	char name[SCENARIO_PATTERN_BYTES]; /* of the switch, or a pattern of fnmatch(3) */
+	enum config_balance_mode mode;
+};
+
 struct scenario {
 	char name[CONFIG_NAME_BYTES];
 	uint64_t seed;
@@ -94,6 +100,8 @@ struct scenario {
 		uint64_t
 			poll_ps; /* from one poll of a worker to the next, at most; 0: never late */
 		uint32_t rx_ring_frames; /* 0: without end */
+		struct scenario_mode *modes;
+		uint32_t mode_count;
 	} leaf;
 	struct scenario_hosts hosts;
 	struct scenario_traffic *traffic;
@@ -150,6 +158,8 @@ void scenario_classify_hosts(struct scenario_hosts *hosts, const struct config *
 const struct config_class *scenario_class(const struct config *config, const char *name,
 					  struct schema_document *document,
 					  struct schema_node *node);
+/** How a switch spreads what no class of it says otherwise: as the last of `leaf.modes` that is for it. */
+enum config_balance_mode scenario_mode_of(const struct scenario *scenario, const char *switch_name);
 struct receive_buffer_params;
 /** The receive buffer of a host; bytes 0: it has none. */
 void scenario_receive_buffer(const struct scenario *scenario, uint32_t host,

@@ -83,6 +83,8 @@ static int parse_error_rate(const char *text, void *field, char *why, size_t why
 
 static const struct schema_row link_down_rows[] = {LINK_ROW, FAULT_ROWS, {0}};
 
+static const struct schema_row stall_rows[] = {LINK_ROW, FAULT_ROWS, {0}};
+
 static const struct schema_row link_speed_rows[] = {
 	LINK_ROW,
 	FAULT_ROWS,
@@ -134,6 +136,12 @@ static const struct schema_table link_down_table = {
 	.help = "Both ends see it at once. What is on the wire still arrives; what waits for it is "
 		"dropped.",
 };
+static const struct schema_table stall_table = {
+	"a stall",
+	stall_rows,
+	.help = "The link takes no frame, in either direction, and stays up: nobody is told. What is on "
+		"the wire still arrives.",
+};
 static const struct schema_table link_speed_table = {
 	"a link_speed",
 	link_speed_rows,
@@ -182,6 +190,8 @@ static const struct schema_row fault_rows[] = {
 	 .value = SCENARIO_WORKER_STALL, .help = "A switch's worker stands still."},
 	{"slow_receiver", SCHEMA_MAP, SCHEMA_HERE, .table = &slow_receiver_table,
 	 .value = SCENARIO_SLOW_RECEIVER, .help = "A host takes frames slowly."},
+	{"stall", SCHEMA_MAP, SCHEMA_HERE, .table = &stall_table, .value = SCENARIO_STALL,
+	 .help = "A link stands still."},
 	{0},
 };
 

@@ -25,6 +25,7 @@ enum scenario_fault_kind {
 	SCENARIO_SILENT_HOST,
 	SCENARIO_WORKER_STALL,
 	SCENARIO_SLOW_RECEIVER,
+	SCENARIO_STALL,
 };
 
 /* Bit error rates are counted in so many bits: 1e-15 is the smallest. */

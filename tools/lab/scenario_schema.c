@@ -6,10 +6,30 @@
 #include "tools/lab/scenario_limits.h"
 #include "tools/lab/virtual_io.h"
 
+static const struct schema_row mode_rows[] = {
+	{"switch", SCHEMA_STRING, SCHEMA_FIELD(struct scenario_mode, name),
+	 .flags = SCHEMA_REQUIRED, .min = 1, .max = SCENARIO_PATTERN_BYTES - 1,
+	 .help = "Its name; `*` and `?` stand for anything, as in `leaf[12]`. Later entries count over "
+		 "earlier ones."},
+	{"mode", SCHEMA_ENUM, SCHEMA_FIELD(struct scenario_mode, mode),
+	 .words = config_balance_words, .flags = SCHEMA_REQUIRED, .help = "As in `balance`."},
+	{0},
+};
+
+static const struct schema_table mode_table = {
+	"a mode",
+	mode_rows,
+	.struct_size = sizeof(struct scenario_mode),
+};
+
 static const struct schema_row leaf_rows[] = {
 	CONFIG_CLASSES_ROWS,
 	CONFIG_BUFFER_ROWS,
 	CONFIG_BALANCE_ROWS,
+	{"modes", SCHEMA_MAP, SCHEMA_LIST(struct scenario_leaf, modes, mode_count),
+	 .table = &mode_table, .length_max = SCENARIO_NODES_MAX, .fallback_help = "none",
+	 .help = "Switches with another `mode` than `balance` says: half of the leaves, say. They still "
+		 "restore the order of what others spray."},
 	{"workers", SCHEMA_UINT, SCHEMA_FIELD(struct config, leaf.workers), .min = 1,
 	 .max = WORKER_COUNT_MAX, .fallback = "1",
 	 .help = "Workers of each switch, which share its ports; they run in an order that the seed "

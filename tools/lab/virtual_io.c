@@ -49,6 +49,8 @@ static uint16_t virtual_tx_burst(struct port_io *io, uint16_t queue, struct rte_
 	struct virtual_io *virtual_io = (struct virtual_io *)io;
 
 	(void)queue;
+	if (wire_held(virtual_io->tx))
+		return 0;
 	if ((io->flags & PORT_IO_EXACT) == 0) {
 		for (uint16_t i = 0; i < count; i++)
 			wire_send(virtual_io->tx, packets[i]);

@@ -4,7 +4,7 @@
  *
  * An exact one has no run-ahead: a frame is taken when the wire is free, one at a time, and goes at that
  * picosecond. Any other takes what it gets, to be sent one after the other, as a NIC's ring; the leaf's wire
- * clock bounds it. What arrives is there at its arrival; the node calls worker_ready() then.
+ * clock bounds it. A wire that is held takes nothing from either. What arrives is there at its arrival; the node calls worker_ready() then.
  *
  * What has arrived waits until a worker takes it: in a ring without end, or in one of so many frames, which
  * then loses what comes while it is full, pauses included. Losses are found when the ring is next looked at, and
