@@ -215,16 +215,19 @@ static void fail_space(const struct config *config, const struct buffer_plan *pl
 }
 
 /* For in-order spray. */
-static uint64_t hold_bytes(const struct config *config, uint64_t space_bytes)
+static void plan_hold(const struct config *config, struct buffer_plan *plan, uint64_t space_bytes)
 {
 	const struct config_spray *spray = &config->balance.spray;
-	uint64_t quarter = space_bytes / 4;
+	uint64_t most = spray->hold_auto ? space_bytes / 4 : space_bytes;
 
 	if (spray->peer_count == 0)
-		return 0;
-	if (!spray->hold_auto)
-		return spray->hold_max_bytes < space_bytes ? spray->hold_max_bytes : space_bytes;
-	return quarter < CONFIG_HOLD_MAX_AUTO ? quarter : CONFIG_HOLD_MAX_AUTO;
+		return;
+	plan->hold_max_bytes = spray->hold_auto ? CONFIG_HOLD_MAX_AUTO : spray->hold_max_bytes;
+	plan->hold_bytes = plan->hold_max_bytes < most ? plan->hold_max_bytes : most;
+	plan->hold_buffers = (uint32_t)(plan->hold_bytes / plan->mean_bytes);
+	most = (uint64_t)plan->hold_buffers * plan->frame_bytes_max;
+	if (plan->hold_max_bytes > most)
+		plan->hold_max_bytes = most;
 }
 
 /* From buffers to bytes. @return false: a message was left */
@@ -245,8 +248,7 @@ static bool plan_pool(const struct config *config, const struct buffer_machine *
 	plan->guard_buffers = (uint32_t)guard;
 	space_bytes = (plan->buffers - guard) * plan->mean_bytes;
 	plan->pool_bytes = space_bytes + plan->headroom_bytes;
-	plan->hold_bytes = hold_bytes(config, space_bytes);
-	plan->hold_buffers = (uint32_t)(plan->hold_bytes / plan->mean_bytes);
+	plan_hold(config, plan, space_bytes);
 	space_bytes -= plan->hold_bytes;
 	plan->lossy_bytes = headroom_scale(space_bytes, config->buffer.lossy_max_ppm, PPM);
 	if (plan->pair_count == 0)

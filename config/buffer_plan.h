@@ -25,7 +25,7 @@
  *	overshoot  a burst of BUFFER_BURST_PACKETS longest frames a worker: thresholds are compared
  *	           once per burst
  *	hold       with peers of in-order spray, what may be held to restore order: hold_max, by default a
- *	           quarter of space, 64 MiB at most
+ *	           quarter of space. Longer frames than the mean may then fill its buffers, to 64 MiB at most
  *	lossy      lossy_max of space that hold leaves; all that is left when there are no lossless pairs
  *
  * Pause levels. With used bytes u the limit of class c is alpha_c * (B - u), and
@@ -132,6 +132,7 @@ struct buffer_plan {
 	uint64_t hold_bytes;           /* to restore order */
 	uint64_t lossy_bytes;          /* cap of all lossy traffic */
 	uint64_t shared_bytes;         /* B */
+	uint64_t hold_max_bytes;       /* more isn't held, in whatever frames */
 	uint64_t headroom_pairs_bytes; /* all pairs' headrooms, pool or not */
 
 	struct buffer_plan_class class[PRIORITY_COUNT];

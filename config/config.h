@@ -175,7 +175,7 @@ struct config_spray {
 	char key_file[CONFIG_PATH_BYTES]; /* beside the config; with peers only */
 	uint8_t key[CONFIG_KEY_BYTES];    /* what it holds */
 	uint32_t promote_bytes;           /* default 64 KB */
-	bool hold_auto; /* default: a quarter of the pool, CONFIG_HOLD_MAX_AUTO at most */
+	bool hold_auto; /* default: in a quarter of the pool, CONFIG_HOLD_MAX_AUTO at most */
 	uint64_t hold_max_bytes;
 };
 

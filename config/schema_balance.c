@@ -77,7 +77,7 @@ static const struct schema_row spray_rows[] = {
 	 .help = "Of a flow that go by its hash, before it is sprayed."},
 	{"hold_max", SCHEMA_ENUM, SCHEMA_FIELD(struct config_spray, hold_auto), .words = auto_words,
 	 .fallback = "auto",
-	 .help = "Bytes that may be held to restore the order. `auto`: a quarter of the buffers, 64MiB at "
+	 .help = "Bytes that may be held to restore the order. `auto`: what fits in a quarter of the buffers, 64MiB at "
 		 "most; with peers only."},
 	{"hold_max", SCHEMA_SIZE, SCHEMA_FIELD(struct config_spray, hold_max_bytes), .min = 65536,
 	 .max = UINT64_C(1) << 40},

@@ -92,7 +92,7 @@ static void fill_tables(struct snapshot *snapshot, const struct config *config,
 	table->headroom_pool_bytes = config->buffer.oversubscribe != 0 ? plan->headroom_bytes : 0;
 	table->packets_max = plan->buffers;
 	table->guard_packets = plan->guard_buffers;
-	snapshot->spray.hold_bytes = plan->hold_bytes;
+	snapshot->spray.hold_bytes = plan->hold_max_bytes;
 	snapshot->spray.hold_packets = plan->hold_buffers;
 }
 

@@ -125,8 +125,10 @@ static void print_pool(const struct report *report)
 		       BUFFER_BURST_PACKETS);
 	print_line(report, "overshoot", plan->overshoot_bytes, rate_bps, why);
 	if (plan->hold_bytes != 0) {
-		(void)snprintf(why, sizeof(why), "to restore the order of sprayed flows; %u frames",
-			       plan->hold_buffers);
+		(void)snprintf(why, sizeof(why),
+			       "to restore the order of sprayed flows; %u frames, of %" PRIu64
+			       " bytes together",
+			       plan->hold_buffers, plan->hold_max_bytes);
 		print_line(report, "hold", plan->hold_bytes, rate_bps, why);
 	}
 	if (plan->pair_count > 0)
