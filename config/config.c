@@ -79,6 +79,7 @@ static void check_rules(struct schema_document *document, struct config *config)
 
 	config_check_ports(document, config);
 	config_check_vlans(document, config);
+	config_check_marks(document, config);
 	check_leaf(document, config);
 	if (config_classes_complete(document, schema_at(document, "classes"), config) == 0)
 		config_buffer_complete(document, root, config);

@@ -280,9 +280,20 @@ struct config_listen {
 	uint16_t port; /* 0: nowhere */
 };
 
+#define CONFIG_TOKEN_BYTES_MIN 16
+#define CONFIG_TOKEN_BYTES_MAX 128
+
+/* Who may put marks on the time line over HTTP. */
+struct config_marks {
+	char token_file[CONFIG_PATH_BYTES];
+	char token[CONFIG_TOKEN_BYTES_MAX + 1]; /* what it holds; "": nobody */
+};
+
 struct config_telemetry {
 	struct config_listen http; /* default 127.0.0.1:9469 */
+	uint64_t history_ps;       /* default 5 min */
 	uint64_t long_pause_ps;    /* longer ones are events */
+	struct config_marks marks;
 };
 
 struct config {

@@ -45,6 +45,22 @@ bool config_spray_equal(const struct config_spray *a, const struct config_spray 
 void config_check_neighbours(struct schema_document *document, struct config *config,
 			     const struct connected_list *list);
 
+/* A file with a secret. */
+struct config_secret {
+	char path[2 * CONFIG_PATH_BYTES]; /* of the file, for messages */
+	const char *why;                  /* what is wrong; NULL: it was read */
+	size_t size;                      /* without the end of its line */
+	char text[CONFIG_TOKEN_BYTES_MAX +
+		  8]; /* some more than any, to see that there is no more */
+};
+
+/** Read a file that only its owner may use. @param file from the config's folder, if it is relative */
+void config_secret_read(struct config_secret *secret, const char *config_path, const char *file);
+/** Overwrite it. */
+void config_secret_forget(struct config_secret *secret);
+/** Who may make marks over HTTP: the token is read. */
+void config_check_marks(struct schema_document *document, struct config *config);
+
 /** Order of addresses: family, then bytes. */
 int config_ip_compare(const struct config_ip *a, const struct config_ip *b);
 /** First address of a prefix's network. */

@@ -5,6 +5,7 @@
 #include "config/config_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define STAYS "can't change while the leaf runs: restart it, or leave the old value"
@@ -95,6 +96,11 @@ int config_check_reload(const struct config *old, const struct config *new,
 	if (!same_listen(&old->telemetry.http, &new->telemetry.http))
 		config_fail(new, errors, config_mark_of(new, "telemetry.http"),
 			    "telemetry.http " STAYS);
+	if (old->telemetry.history_ps != new->telemetry.history_ps)
+		config_fail(new, errors, config_mark_of(new, "telemetry.history"),
+			    "telemetry.history, %" PRIu64 " s, was %" PRIu64 " s: it " STAYS,
+			    new->telemetry.history_ps / PS_PER_S,
+			    old->telemetry.history_ps / PS_PER_S);
 	if (old->balance.flows != new->balance.flows)
 		config_fail(new, errors, config_mark_of(new, "balance.flows"),
 			    "balance.flows, %u, was %u: it " STAYS, new->balance.flows,

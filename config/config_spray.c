@@ -4,15 +4,8 @@
  */
 #include "config/config_internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* Some bytes more than the digits and a newline, to see that there are no more. */
-#define KEY_TEXT_BYTES (2 * CONFIG_KEY_BYTES + 8)
 
 static bool prefix_equal(const struct config_prefix *a, const struct config_prefix *b)
 {
@@ -53,8 +46,6 @@ static int digit_of(char c)
 
 static bool parse_key(const char *text, size_t size, uint8_t *key)
 {
-	while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == '\r'))
-		size--;
 	if (size != (size_t)2 * CONFIG_KEY_BYTES)
 		return false;
 	for (size_t i = 0; i < CONFIG_KEY_BYTES; i++) {
@@ -67,47 +58,10 @@ static bool parse_key(const char *text, size_t size, uint8_t *key)
 	return true;
 }
 
-/* "" for an absolute path, else the folder of the config with its slash. */
-static void folder_of(const char *path, const char *file, char *out, size_t size)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (file[0] == '/' || slash == NULL)
-		out[0] = '\0';
-	else
-		snprintf(out, size, "%.*s", (int)(slash - path + 1), path);
-}
-
-/* What is wrong with the file, or NULL; then the key is read. */
-static const char *read_key(const char *path, uint8_t *key)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char text[KEY_TEXT_BYTES];
-	const char *why = NULL;
-	struct stat status;
-	ssize_t size = 0;
-
-	if (fd < 0)
-		return strerror(errno);
-	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-		why = "it isn't a file";
-	else if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-		why = "others than its owner may use it: chmod 600";
-	else if ((size = read(fd, text, sizeof(text))) < 0)
-		why = strerror(errno);
-	else if (!parse_key(text, (size_t)size, key))
-		why = "it must hold 32 hexadecimal digits and nothing else";
-	explicit_bzero(text, sizeof(text));
-	close(fd);
-	return why;
-}
-
 static void check_key(struct schema_document *document, struct schema_node *node,
 		      const char *config_path, struct config_spray *spray)
 {
-	char path[2 * CONFIG_PATH_BYTES];
-	const char *why;
-	size_t length;
+	struct config_secret secret;
 
 	if (spray->key_file[0] == '\0') {
 		schema_fail(document, node,
@@ -115,12 +69,13 @@ static void check_key(struct schema_document *document, struct schema_node *node
 			    "who they are");
 		return;
 	}
-	folder_of(config_path, spray->key_file, path, sizeof(path));
-	length = strlen(path);
-	snprintf(path + length, sizeof(path) - length, "%s", spray->key_file);
-	why = read_key(path, spray->key);
-	if (why != NULL)
-		schema_fail(document, schema_child(node, "key_file"), "key_file %s: %s", path, why);
+	config_secret_read(&secret, config_path, spray->key_file);
+	if (secret.why == NULL && !parse_key(secret.text, secret.size, spray->key))
+		secret.why = "it must hold 32 hexadecimal digits and nothing else";
+	if (secret.why != NULL)
+		schema_fail(document, schema_child(node, "key_file"), "key_file %s: %s",
+			    secret.path, secret.why);
+	config_secret_forget(&secret);
 }
 
 /* --- routes --- */

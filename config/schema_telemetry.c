@@ -51,14 +51,36 @@ static int parse_listen(const char *text, void *field, char *why, size_t why_siz
 	return -EINVAL;
 }
 
+static const struct schema_row marks_rows[] = {
+	{"token_file", SCHEMA_STRING, SCHEMA_FIELD(struct config_marks, token_file), .min = 1,
+	 .max = CONFIG_PATH_BYTES - 1, .fallback_help = "none", .flags = SCHEMA_RELOADABLE,
+	 .help = "A token of 16 to 128 characters, readable by the owner alone: who sends it may `POST "
+		 "/v1/marks`. A relative path begins at the config's folder. `openssl rand -hex 16` "
+		 "draws one."},
+	{0},
+};
+
+static const struct schema_table marks_table = {
+	"marks",
+	marks_rows,
+	.struct_size = sizeof(struct config_marks),
+	.help = "Marks of a job over HTTP.",
+};
+
 static const struct schema_row telemetry_rows[] = {
 	{"http", SCHEMA_CUSTOM, SCHEMA_FIELD(struct config_telemetry, http), .parse = parse_listen,
 	 .fallback = "127.0.0.1:9469",
 	 .help = "Address and port where metrics are read over HTTP, at `/metrics`; or `off`. Anybody "
 		 "who reaches it may read: there is no password."},
+	{"history", SCHEMA_TIME, SCHEMA_FIELD(struct config_telemetry, history_ps),
+	 .min = 10 * PS_PER_S, .max = 3600 * PS_PER_S, .fallback = "5min",
+	 .help = "For how long counters of every second are kept, for the dashboard; `--check` prints "
+		 "how much memory that takes."},
 	{"long_pause", SCHEMA_TIME, SCHEMA_FIELD(struct config_telemetry, long_pause_ps),
 	 .min = PS_PER_US, .max = 60 * PS_PER_S, .fallback = "10ms", .flags = SCHEMA_RELOADABLE,
 	 .help = "A pause that lasts longer, of a queue here or of a peer, is an event."},
+	{"marks", SCHEMA_MAP, SCHEMA_FIELD(struct config_telemetry, marks), .table = &marks_table,
+	 .fallback_help = "off", .flags = SCHEMA_RELOADABLE, .help = "Marks of a job over HTTP."},
 	{0},
 };
 

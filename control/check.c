@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "control/apply.h"
 #include "control/check_internal.h"
+#include "control/history.h"
 #include "control/memory.h"
 #include "control/ports.h"
 #include "dataplane/snapshot.h"
@@ -60,6 +61,7 @@ static void print_memory(const struct config *config, const struct memory_plan *
 		      "  leaf.memory     %10llu bytes\n"
 		      "  buffers         %10u          leaf.memory / one buffer\n"
 		      "  hold at most    %10llu bytes    %s of all ports together at full speed\n"
+		      "  history         %10llu bytes    of %llu s (telemetry.history)\n"
 		      "  memory in all   %10llu bytes    with tables and DPDK's own\n\n",
 		      plan->data_bytes, plan->buffer_bytes, sizeof(struct rte_mbuf),
 		      RTE_PKTMBUF_HEADROOM, plan->room_bytes - RTE_PKTMBUF_HEADROOM,
@@ -67,6 +69,9 @@ static void print_memory(const struct config *config, const struct memory_plan *
 		      (unsigned long long)config->leaf.memory_bytes, plan->buffer_count,
 		      (unsigned long long)bytes,
 		      check_bytes_time_text(bytes, rate_bps, text, sizeof(text)),
+		      (unsigned long long)history_bytes(
+			      config->port_count, history_looks(config->telemetry.history_ps)),
+		      (unsigned long long)(config->telemetry.history_ps / PS_PER_S),
 		      (unsigned long long)plan->eal_bytes + plan->table_bytes);
 }
 

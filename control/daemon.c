@@ -252,11 +252,7 @@ static void on_request(void *context, const struct socket_request *request, FILE
 		(void)reload_run(daemon, reply);
 		break;
 	case SOCKET_MARK:
-		if (events_add(daemon->events, EVENT_MARK, EVENT_PORT_NONE, "%s",
-			       request->argument))
-			(void)fprintf(reply, "ok noted\n");
-		else
-			(void)fprintf(reply, "error too many marks at once: this one isn't kept\n");
+		marks_note(daemon, request->argument, reply);
 		break;
 	case SOCKET_CLEAR_PEAKS:
 		watch_clear_peaks(daemon, request->argument, reply);
@@ -322,6 +318,7 @@ static void tick(struct daemon *daemon, uint64_t now_ns)
 	ports_tick(daemon, now_ns);
 	watch_devices(daemon);
 	watch_peaks(daemon, now_ns);
+	marks_tick(daemon);
 	hold_stats(daemon->hold, &stats);
 	if (stats.refused > daemon->hold_refused_told)
 		events_add(daemon->events, EVENT_HOLD_FULL, EVENT_PORT_NONE,
@@ -416,7 +413,7 @@ static int start_tables(struct daemon *daemon)
 	daemon->faults = faults_create(daemon->port_count, daemon->events);
 	daemon->hash_seed = seed_of(daemon->config);
 	if (daemon->port == NULL || daemon->neighbours == NULL || daemon->hold == NULL ||
-	    daemon->faults == NULL)
+	    daemon->faults == NULL || marks_create(daemon) != 0)
 		return start_failed(daemon, "tables", strerror(ENOMEM));
 	return 0;
 }
@@ -524,6 +521,7 @@ static int stop(struct daemon *daemon)
 	if (daemon->eal_runs)
 		(void)rte_eal_cleanup();
 	faults_free(daemon->faults);
+	marks_free(daemon);
 	hold_free(daemon->hold);
 	neighbours_free(daemon->neighbours);
 	free(daemon->port);

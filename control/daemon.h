@@ -156,6 +156,21 @@ void daemon_hold(const struct daemon *daemon, struct daemon_hold *out);
 struct events;
 struct events *daemon_events(struct daemon *daemon);
 
+/**
+ * Put a mark of a job among the events, and begin a step.
+ * @param text one that mark_text_wrong() of steps.h finds nothing wrong with
+ * @return false: too many at once, and nothing was done
+ */
+bool daemon_mark(struct daemon *daemon, const char *text);
+
+/** Steps between marks (steps.h), up to now, of a higher number than `after`. @return how many */
+struct step;
+uint32_t daemon_steps(struct daemon *daemon, uint64_t after, struct step *out, uint32_t max);
+
+/** Counters of the last minutes (history.h). */
+struct history;
+const struct history *daemon_history(const struct daemon *daemon);
+
 /* --- the control thread's own entry points --- */
 
 struct daemon_options {

@@ -74,10 +74,9 @@ static const struct route {
 	http_handler_fn *handle;
 	bool below;
 } routes[] = {
-	{"GET", "/", http_index, false},
-	{"GET", "/metrics", http_metrics, false},
-	{"GET", "/v1/events", http_events, false},
-	{"GET", "/v1/show/", http_show, true},
+	{"GET", "/", http_index, false},           {"GET", "/metrics", http_metrics, false},
+	{"GET", "/v1/events", http_events, false}, {"GET", "/v1/history", http_history, false},
+	{"POST", "/v1/marks", http_marks, false},  {"GET", "/v1/show/", http_show, true},
 };
 
 #define ROUTE_COUNT (sizeof(routes) / sizeof(routes[0]))
@@ -127,6 +126,22 @@ const char *http_argument(const struct http_request *request, const char *name)
 	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+int http_number(const struct http_request *request, const char *name, uint64_t fallback,
+		uint64_t max, uint64_t *number)
+{
+	const char *text = http_argument(request, name);
+	char *end;
+
+	*number = fallback;
+	if (text == NULL)
+		return 0;
+	if (text[0] < '0' || text[0] > '9')
+		return -EINVAL;
+	errno = 0;
+	*number = strtoull(text, &end, 10);
+	return errno != 0 || *end != '\0' || *number > max ? -EINVAL : 0;
+}
+
 void http_say(struct http_answer *answer, unsigned status, const char *text)
 {
 	answer->status = status;
@@ -157,6 +172,9 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
 	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (allowed != NULL)
 		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allowed);
+	/* RFC 9110 15.5.2: it must say how to do better. */
+	if (answer->status == MHD_HTTP_UNAUTHORIZED)
+		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
 	result = MHD_queue_response(connection, answer->status, response);
 	MHD_destroy_response(response);
 	return result;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * http - serves what a leaf tells of itself to whoever may connect; reads only.
+ * http - serves what a leaf tells of itself to whoever may connect.
  *
  *	GET /			one line that says what there is
  *	GET /metrics		openmetrics.h; in the format that the Accept header asks for
@@ -8,6 +8,12 @@
  *				(RFC 3339), "time_ns", "type", "port", "priority" (null: about none),
  *				"packets", "bytes", "duration_ns", "suppressed", "text"}], "lost": n,
  *				"last": N for the next time}; events.h says what they mean
+ *	GET /v1/history?after=N	seconds of a higher number than N, oldest first: {"ports": [names], "seconds":
+ *				[{"sequence", "time_ns" (its end), "duration_ns", and for each of history.h's
+ *				counters and "drop_packets" an array with its growth by port}], "last": N for
+ *				the next time}; of all priorities together, or ?priority=P
+ *	POST /v1/marks		the body, one line of UTF-8, is a mark of a job (steps.h). Only with
+ *				telemetry.marks, and for those who know the token (RFC 6750): else 403, 401
  *	GET /v1/show/NAME	what `roceleafctl show NAME --json` prints
  * HEAD as well; any other method is answered 405, any other path 404. http_handler.h has how a path is
  * added.

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,21 +7,6 @@
 #include "control/events.h"
 #include "control/http_handler.h"
 #include "control/json_text.h"
-
-/* "after": from this event on; none: from the oldest that is kept. */
-static int parse_after(const char *text, uint64_t *after)
-{
-	char *end;
-
-	*after = 0;
-	if (text == NULL)
-		return 0;
-	if (text[0] < '0' || text[0] > '9')
-		return -EINVAL;
-	errno = 0;
-	*after = strtoull(text, &end, 10);
-	return errno != 0 || *end != '\0' ? -EINVAL : 0;
-}
 
 static void write_event(FILE *out, const struct event *event, const char *port)
 {
@@ -83,7 +67,7 @@ void http_events(const struct http_request *request, struct http_answer *answer)
 	FILE *out;
 	bool failed;
 
-	if (parse_after(http_argument(request, "after"), &after) != 0) {
+	if (http_number(request, "after", 0, UINT64_MAX, &after) != 0) {
 		http_say(answer, 400, "after must be the number of an event.\n");
 		return;
 	}

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define HTTP_BODY_BYTES 4096u
 
@@ -33,6 +34,13 @@ struct http_request {
 const char *http_header(const struct http_request *request, const char *name);
 const char *http_argument(const struct http_request *request, const char *name);
 
+/**
+ * An argument that is a number. @param fallback its value where there is none
+ * @return 0, or -EINVAL: no number from 0 to `max`
+ */
+int http_number(const struct http_request *request, const char *name, uint64_t fallback,
+		uint64_t max, uint64_t *number);
+
 struct http_answer {
 	unsigned status;  /* 200, ...; 0: no memory, and the connection is closed */
 	const char *type; /* of the text */
@@ -50,6 +58,8 @@ typedef void http_handler_fn(const struct http_request *request, struct http_ans
 http_handler_fn http_index;   /* GET / */
 http_handler_fn http_metrics; /* GET /metrics: openmetrics.h */
 http_handler_fn http_events;  /* GET /v1/events?after=N */
+http_handler_fn http_history; /* GET /v1/history?after=N&priority=P */
+http_handler_fn http_marks;   /* POST /v1/marks */
 http_handler_fn http_show;    /* GET /v1/show/NAME: telemetry_show() */
 
 #endif

@@ -5,7 +5,7 @@
  * daemon.c starts and stops it and runs the loop, publish.c builds snapshots and frees old ones,
  * reload.c takes over a new config, ports.c opens devices and follows their links, punt.c carries
  * frames between the dataplane and the TAPs, interfaces.c keeps the TAPs, watch.c makes events of
- * counters and clears peaks, view.c shows it all to readers.
+ * counters and clears peaks, marks.c keeps the history and a job's steps, view.c shows it all to readers.
  *
  * Thread: control, which holds `lock` all the time but while it sleeps, and in those parts of a reload
  * that change nothing yet. So nothing here has to take it.
@@ -20,6 +20,7 @@
 #include "control/eal.h"
 #include "control/events.h"
 #include "control/faults.h"
+#include "control/history.h"
 #include "control/hold.h"
 #include "control/http.h"
 #include "control/loop.h"
@@ -27,6 +28,7 @@
 #include "control/neighbours.h"
 #include "control/netlink.h"
 #include "control/socket.h"
+#include "control/steps.h"
 #include "control/tap.h"
 #include "dataplane/io/cpu.h"
 #include "dataplane/lcore.h"
@@ -124,6 +126,10 @@ struct daemon {
 	int signal_fd;
 	struct control_socket *socket;
 	struct http *http;
+	struct history *history;
+	struct steps *steps;
+	struct history_look *mark_look; /* for the moment of a mark, and of who asks */
+	struct step_port *mark_port;
 	bool stop;
 	uint64_t peaks_due_ns;
 	uint64_t tick_due_ns, link_poll_due_ns, look_due_ns;
@@ -253,6 +259,18 @@ void watch_clear_peaks(struct daemon *daemon, const char *name, FILE *reply);
 
 /** Clear the periodic ones when it is time. Once a second. */
 void watch_peaks(struct daemon *daemon, uint64_t now_ns);
+
+/* --- marks.c --- */
+
+/** Make room for the history and the steps; port_count is known. @return 0 or -ENOMEM */
+int marks_create(struct daemon *daemon);
+void marks_free(struct daemon *daemon);
+
+/** Make a mark of a text, or say in *reply why not. */
+void marks_note(struct daemon *daemon, const char *text, FILE *reply);
+
+/** Look for the history. Once a second. */
+void marks_tick(struct daemon *daemon);
 
 /* --- reload.c --- */
 

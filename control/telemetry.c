@@ -53,6 +53,8 @@ static const struct table {
 	 "All reasons for drops. Parameter: cursor"},
 	{COMMAND_PREFIX "workers", telemetry_workers, NULL,
 	 "Time and packets of workers. Parameter: cursor"},
+	{COMMAND_PREFIX "marks", telemetry_marks, NULL,
+	 "Between marks of a job. Parameter: number of one"},
 	{COMMAND_PREFIX "events", telemetry_events, NULL,
 	 "Events after a number. Parameter: that number"},
 };

@@ -24,6 +24,7 @@
  *	/roceleaf/drops        (port, reason) pairs that are not zero
  *	/roceleaf/reasons      every reason there is, with its help
  *	/roceleaf/workers      time and packets of each worker
+ *	/roceleaf/marks        what was counted between marks of a job, oldest first
  *	/roceleaf/events       what happened, oldest first
  *
  * Each answers with one page of a table, by column:

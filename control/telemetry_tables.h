@@ -48,6 +48,7 @@ telemetry_table_fn telemetry_spread;
 telemetry_table_fn telemetry_flows;
 
 /* telemetry_addresses.c: what has addresses in it */
+telemetry_table_fn telemetry_marks;
 telemetry_table_fn telemetry_fdb;
 telemetry_table_fn telemetry_routes;
 telemetry_table_fn telemetry_neighbours;

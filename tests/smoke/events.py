@@ -5,6 +5,7 @@
 import datetime
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -142,6 +143,120 @@ def test_uplinks():
     lab.shared(Told).hosts["s2"].run("ip", "route", "replace", "default", "via", "10.2.2.1")
     wait_until(lambda: ("uplink_in", "up2") in told(), "up2 is back")
     check(not any(port == "up1" for _, port in told()), f"nothing of up1: {told()}")
+
+
+TOKEN = "0123456789abcdef"
+
+
+def give_token(leaf, text=TOKEN, mode=0o600):
+    """Put a token beside the config, and a config that names it."""
+    path = os.path.join(os.path.dirname(leaf.path), "token")
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="ascii") as file:
+        file.write(text + "\n")
+    os.chmod(path, mode)
+    leaf.write(CONFIG + "telemetry: {marks: {token_file: token}}\n")
+
+
+def post(body, token=TOKEN, **headers):
+    """Status of a mark over HTTP."""
+    if token is not None:
+        headers["Authorization"] = f"Bearer {token}"
+    return ask("POST", "/v1/marks", body, headers)[0]
+
+
+def raw(request):
+    """First line of the answer to a request as it is."""
+    with socket.create_connection(("127.0.0.1", PORT), timeout=lab.WAIT_S) as client:
+        client.sendall(request.encode())
+        return client.makefile("rb").readline().decode()
+
+
+def test_marks_over_http():
+    """Marks over HTTP are off unless there is a token that only the owner may read, and who sends it"""
+    leaf = the_leaf()
+    last = events()["last"]
+    check_equal(post("x"), 403, "without a token in the config")
+    give_token(leaf, mode=0o604)
+    refused = leaf.ctl("reload", ok=False)
+    check("others than its owner" in refused.stderr, f"a token for everybody: {refused.stderr}")
+    give_token(leaf, "tooshort")
+    check("16 to 128" in leaf.ctl("reload", ok=False).stderr, "a short token")
+    check_equal(post("x"), 403, "after a refused reload")
+    give_token(leaf)
+    leaf.ctl("reload")
+    for token in (None, "", TOKEN[:-1], TOKEN + "0", TOKEN.upper(), "x" * 1000):
+        status, headers, _ = ask("POST", "/v1/marks", "x",
+                                 {} if token is None else {"Authorization": f"Bearer {token}"})
+        check_equal((status, headers["WWW-Authenticate"]), (401, "Bearer"), f"token {token}")
+    check_equal(ask("POST", "/v1/marks", "x", {"Authorization": f"Basic {TOKEN}"})[0], 401, "Basic")
+    check_equal(ask("POST", "/v1/marks", "x", {"Authorization": f"bearer {TOKEN}"})[0], 200,
+                "a scheme has no case")
+    status, headers, _ = ask("GET", "/v1/marks")
+    check_equal((status, headers["Allow"]), (405, "POST"), "GET")
+    check_equal(ask("PUT", "/v1/marks", "x", {"Authorization": f"Bearer {TOKEN}"})[0], 405, "PUT")
+    check(" 411 " in raw(f"POST /v1/marks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
+                         "Connection: close\r\n\r\n"), "no length")
+    for body, status in (("", 400), ("a\nb", 400), ("\x1b[31m", 400), (b"\xff", 400),
+                         ("x" * 257, 413), ("x" * 5000, 413), ("x" * 256, 200),
+                         ("Zürich\n".encode(), 200)):
+        check_equal(post(body), status, f"a body of {len(body)} bytes: {body[:10]!r}")
+    told = [event["text"] for event in events(last)["events"] if event["type"] == "mark"]
+    check_equal(told, ["x", "x" * 256, "Zürich"], "marks that were taken")
+    leaf.write(CONFIG)
+    leaf.ctl("reload")
+    check_equal(post("x"), 403, "a config without the token")
+
+
+def test_steps():
+    """show marks tells what went through the leaf between two marks, and which uplink carried most"""
+    leaf = the_leaf()
+    h1 = lab.shared(Told).hosts["h1"]
+    leaf.ctl("mark", "step 1")
+    h1.ping("10.2.1.2", count=5, size=1000)
+    leaf.ctl("mark", "step 2")
+    first, second = leaf.show("marks")["marks"][-2:]
+    check_equal((first["text"], second["text"]), ("step 1", "step 2"), "names")
+    check_equal((first["running"], second["running"]), (False, True), "running")
+    # 5 requests to up1 and 5 answers to p1, of 14 + 20 + 8 + 1000 bytes; perhaps an ARP.
+    check(10 * 1042 <= first["tx_bytes"] <= 10 * 1042 + 1000, f"bytes: {first}")
+    check_equal(first["hottest"], "up1", "the uplink that carried it")
+    check_equal((first["straggler"], first["rx_pauses"]), ("-", 0), "nobody paused")
+    check(second["begin_ns"] - first["begin_ns"] >= first["duration_ns"] - 1000000, "one after the other")
+    lines = leaf.ctl("show", "marks").stdout.splitlines()
+    check(lines[-2].endswith("step 1") and " up1 " in lines[-2], lines[-2])
+    over_http = json.loads(ask("GET", "/v1/show/marks")[2])["marks"]
+    check_equal([row["text"] for row in over_http[-2:]], ["step 1", "step 2"], "over HTTP")
+
+
+def test_history():
+    """History has the seconds since a number, with what every port counted in each"""
+    h1 = lab.shared(Told).hosts["h1"]
+    the_leaf()
+
+    def history(arguments=""):
+        return json.loads(ask("GET", f"/v1/history{arguments}")[2])
+
+    # What went before is in seconds that are over.
+    before = history()["last"]
+    wait_until(lambda: history()["last"] >= before + 2, "a second")
+    last = history()["last"]
+    h1.ping("10.2.1.2", count=5, size=1000)
+    wait_until(lambda: history()["last"] >= last + 2, "two more seconds")
+    look = history(f"?after={last}")
+    check_equal(look["ports"], ["p1", "up1", "up2"], "ports")
+    seconds = look["seconds"]
+    check_equal([second["sequence"] for second in seconds],
+                list(range(last + 1, look["last"] + 1)), "each second once")
+    up1 = sum(second["tx_bytes"][1] for second in seconds)
+    check(5 * 1042 <= up1 <= 5 * 1042 + 500, f"{up1} bytes to up1")
+    for second in seconds:
+        check(second["duration_ns"] > 0 and len(second["rx_paused_ns"]) == 3, f"a second: {second}")
+    best = history(f"?after={last}&priority=0")["seconds"]
+    check_equal(sum(second["tx_bytes"][1] for second in best), up1, "all of it best effort")
+    check_equal(sum(second["tx_bytes"][1] for second in
+                    history(f"?after={last}&priority=3")["seconds"]), 0, "nothing else")
+    for wrong in ("?after=x", "?priority=8", "?priority=-1"):
+        check_equal(ask("GET", f"/v1/history{wrong}")[0], 400, wrong)
 
 
 def test_limit():

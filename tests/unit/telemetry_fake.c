@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "control/apply.h"
+#include "control/steps.h"
 
 struct fake fake;
 
@@ -160,6 +161,24 @@ struct events *daemon_events(struct daemon *daemon)
 {
 	(void)daemon;
 	return NULL;
+}
+
+uint32_t daemon_steps(struct daemon *daemon, uint64_t after, struct step *out, uint32_t max)
+{
+	uint32_t n = 0;
+
+	(void)daemon;
+	for (uint64_t sequence = after + 1; sequence <= fake.steps && n < max; sequence++, n++) {
+		out[n] = (struct step){
+			.sequence = sequence,
+			.running = sequence == fake.steps,
+			.sum = {.tx_bytes = fake.large ? UINT64_MAX : sequence},
+			.hottest = 0,
+			.straggler = STEP_PORT_NONE,
+		};
+		memset(out[n].text, 'x', MARK_TEXT_BYTES);
+	}
+	return n;
 }
 
 /* --- events.h --- */

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control/steps.h"
 #include "control/telemetry.h"
 #include "dataplane/buffer.h"
 #include "tests/unit/telemetry_client.h"
@@ -352,9 +353,9 @@ static void expect_rows(const json_t *root, const char *name)
 Test(telemetry, tables_are_written_whole_as_show_prints_them)
 {
 	/* Without pfc: its times of day are of the moment. */
-	static const char *const names[] = {"ports", "queues",  "buffers",    "peaks",
-					    "ecn",   "flows",   "neighbours", "balance",
-					    "drops", "classes", "events",     "fdb"};
+	static const char *const names[] = {"ports",  "queues",     "buffers", "peaks", "ecn",
+					    "flows",  "neighbours", "balance", "drops", "classes",
+					    "events", "fdb",        "marks"};
 
 	fake_reset(40);
 	fake.large = true;
@@ -362,6 +363,7 @@ Test(telemetry, tables_are_written_whole_as_show_prints_them)
 	fake.fdb_every = 3;
 	fake.neighbours = 700;
 	fake.events = 40;
+	fake.steps = 100;
 	memset(fake.event_text, '\\', sizeof(fake.event_text) - 1);
 	memcpy(fake.event_text, "<script>\"\x01\xc3\xa9", 13);
 	strcpy(fake.ports[7].name, "\"\\</script>\"");
@@ -613,7 +615,7 @@ Test(telemetry, cursors_that_nobody_gave_are_harmless)
 	static const char *const commands[] = {
 		"ports",      "queues", "classes", "fdb",       "routes", "neighbours",
 		"interfaces", "drops",  "reasons", "workers",   "events", "info",
-		"buffers",    "pool",   "pfc",     "pfc_ports", "ecn"};
+		"buffers",    "pool",   "pfc",     "pfc_ports", "ecn",    "marks"};
 
 	fake.interfaces = 1;
 	fake.fdb_slots = 10;
@@ -666,5 +668,26 @@ Test(telemetry, peaks_come_in_three_copies)
 	cr_expect_eq(reply_number(&reply, "queue_persistent_bytes", 11), 100 + PEAK_PERSISTENT);
 	cr_expect_eq(reply_number(&reply, "occupancy_user_bytes", 11), 3);
 	cr_expect_eq(reply_number(&reply, "headroom_persistent_bytes", 11), 5);
+	reply_free(&reply);
+}
+
+Test(telemetry, steps_are_all_there_and_the_last_one_runs)
+{
+	struct reply reply;
+
+	fake_reset(2);
+	fake.steps = 40;
+	reply = ask("/roceleaf/marks");
+	cr_assert_eq(reply_join(&reply, "text"), 0);
+	cr_assert_eq(reply.rows, 40);
+	for (size_t row = 0; row < reply.rows; row++) {
+		cr_expect_eq(reply_number(&reply, "sequence", row), row + 1);
+		cr_expect_eq(reply_number(&reply, "tx_bytes", row), row + 1);
+		cr_expect_eq(reply_number(&reply, "running", row), row == 39);
+		cr_expect_eq(strlen(reply_text(&reply, "text", row)), MARK_TEXT_BYTES);
+		cr_expect_str_eq(reply_text(&reply, "hottest", row), "port0");
+		cr_expect_str_eq(reply_text(&reply, "straggler", row), "-");
+	}
+	cr_assert_gt(reply.pages, 1, "more than a page holds");
 	reply_free(&reply);
 }

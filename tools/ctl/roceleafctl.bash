@@ -35,7 +35,7 @@ _roceleafctl() {
     elif [ -z "$command" ]; then
         words="show reload check clear clear-peaks mark"
     elif [ "$command" = show ] && [ -z "$table" ]; then
-        words="ports queues buffers peaks pfc ecn classes balance flows fdb routes neighbours interfaces drops workers events info"
+        words="ports queues buffers peaks pfc ecn classes balance flows fdb routes neighbours interfaces drops workers marks events info"
     elif [ "$command" = show ]; then
         # The first column of the table is the port's name.
         words=$(roceleafctl ${dir:+--runtime-dir "$dir"} show ports 2>/dev/null |

@@ -25,6 +25,9 @@
 #define RUNTIME_DIR_DEFAULT "/run/roceleaf"
 #define RUNTIME_DIR_ENV     "ROCELEAF_RUNTIME_DIR"
 
+/* Of a mark's text. */
+#define MARK_BYTES 256
+
 /* A frame needs a look at the leaf; more often than this only loads it. */
 #define WATCH_SECONDS_MIN 0.1
 #define WATCH_SECONDS_MAX 86400.0
@@ -67,7 +70,10 @@ static const struct command commands[] = {
 	 "periodic (the leaf itself clears it every 2 minutes) or persistent (what 'show' prints).\n"
 	 "A queue that holds something starts again from that.\n",
 	 run_clear_peaks},
-	{"mark", "TEXT", "put a note among the events", NULL, run_mark},
+	{"mark", "TEXT", "note a phase of a job, among the events",
+	 "'show marks' then tells what the fabric did from each mark to the next: a step. At most\n"
+	 "256 bytes of UTF-8. Who can't reach the socket may POST /v1/marks, see telemetry.marks.\n",
+	 run_mark},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -209,14 +215,14 @@ static int run_clear_peaks(const struct options *options, int argc, char **argv)
 
 static int run_mark(const struct options *options, int argc, char **argv)
 {
-	char line[400] = "mark";
+	char line[sizeof("mark ") + MARK_BYTES] = "mark";
 	size_t used = strlen(line);
 
 	if (argc == 0)
 		return usage("mark needs a text");
 	for (int i = 0; i < argc; i++) {
 		if (used + 1 + strlen(argv[i]) >= sizeof(line))
-			return usage("mark: the text is too long, at most 390 bytes");
+			return usage("mark: the text is too long, at most %d bytes", MARK_BYTES);
 		used += (size_t)snprintf(line + used, sizeof(line) - used, " %s", argv[i]);
 	}
 	if (strchr(line, '\n') != NULL)

@@ -4,83 +4,7 @@
 #include <string.h>
 
 #include "tools/ctl/view_cells.h"
-
-/* --- order and what is left out --- */
-
-static int compare_fdb(const struct reply *reply, size_t a, size_t b)
-{
-	uint64_t vlan_a = reply_number(reply, "vlan", a), vlan_b = reply_number(reply, "vlan", b);
-
-	if (vlan_a != vlan_b)
-		return vlan_a < vlan_b ? -1 : 1;
-	return strcmp(reply_text(reply, "mac", a), reply_text(reply, "mac", b));
-}
-
-static int compare_neighbours(const struct reply *reply, size_t a, size_t b)
-{
-	int order =
-		text_compare(reply_text(reply, "interface", a), reply_text(reply, "interface", b));
-
-	if (order != 0)
-		return order;
-	return text_compare(reply_text(reply, "address", a), reply_text(reply, "address", b));
-}
-
-static bool queue_is_idle(const struct reply *reply, size_t row)
-{
-	return reply_number(reply, "tx_packets", row) == 0 &&
-	       reply_number(reply, "drop_packets", row) == 0 &&
-	       reply_number(reply, "depth_packets", row) == 0;
-}
-
-static bool buffer_is_idle(const struct reply *reply, size_t row)
-{
-	return reply_number(reply, "peak_bytes", row) == 0 &&
-	       reply_number(reply, "used_bytes", row) == 0 &&
-	       strcmp(reply_text(reply, "reason", row), "-") == 0;
-}
-
-static bool peak_is_none(const struct reply *reply, size_t row)
-{
-	return reply_number(reply, "queue_persistent_bytes", row) == 0 &&
-	       reply_number(reply, "queue_user_bytes", row) == 0 &&
-	       reply_number(reply, "occupancy_persistent_bytes", row) == 0 &&
-	       reply_number(reply, "occupancy_user_bytes", row) == 0;
-}
-
-static bool pfc_is_quiet(const struct reply *reply, size_t row)
-{
-	return reply_number(reply, "rx_frames", row) == 0 &&
-	       reply_number(reply, "tx_xoff", row) == 0 &&
-	       reply_number(reply, "tx_xon", row) == 0 &&
-	       reply_number(reply, "rx_paused", row) == 0 &&
-	       reply_number(reply, "tx_paused", row) == 0;
-}
-
-static bool pfc_port_is_fine(const struct reply *reply, size_t row)
-{
-	static const char *const odd[] = {"rx_bad", "rx_global", "rx_unknown", "rx_not_lossless",
-					  "tx_no_buffer"};
-
-	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
-		if (reply_number(reply, odd[i], row) != 0)
-			return false;
-	return true;
-}
-
-static bool ecn_is_idle(const struct reply *reply, size_t row)
-{
-	return reply_number(reply, "tx_packets", row) == 0 &&
-	       reply_number(reply, "wred_packets", row) == 0 &&
-	       reply_number(reply, "depth_bytes", row) == 0;
-}
-
-static bool drop_is_zero(const struct reply *reply, size_t row)
-{
-	return reply_number(reply, "packets", row) == 0;
-}
-
-/* --- views --- */
+#include "tools/ctl/view_rows.h"
 
 static const struct view_column info_columns[] = {
 	{"Name", "name", cell_text, TABLE_LEFT, VIEW_BOTH},
@@ -370,6 +294,23 @@ static const struct view_column event_columns[] = {
 	{"What", "text", cell_text, TABLE_LEFT, VIEW_BOTH},
 };
 
+static const struct view_column mark_columns[] = {
+	{"Began", "begin_ns", cell_time, TABLE_LEFT, VIEW_BOTH},
+	{"Lasted ms", "duration_ns", cell_ns_as_ms, TABLE_RIGHT, VIEW_BOTH},
+	{"TX bytes", "tx_bytes", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"ECN marks", "ecn_marked", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"Paused", "rx_pauses", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"ms", "rx_paused_ns", cell_ns_as_ms, TABLE_RIGHT, VIEW_BOTH},
+	{"Pausing", "tx_pauses", cell_count, TABLE_RIGHT, VIEW_BOTH},
+	{"ms", "tx_paused_ns", cell_ns_as_ms, TABLE_RIGHT, VIEW_BOTH},
+	{"Drops", "drop_packets", cell_loss, TABLE_RIGHT, VIEW_BOTH},
+	{"Hottest", "hottest", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"%", "hottest_ppm", cell_ppm, TABLE_RIGHT, VIEW_BOTH},
+	{"Straggler", "straggler", cell_text, TABLE_LEFT, VIEW_BOTH},
+	{"ms", "straggler_paused_ns", cell_ns_as_ms, TABLE_RIGHT, VIEW_BOTH},
+	{"Mark", "text", cell_text, TABLE_LEFT, VIEW_BOTH},
+};
+
 #define COLUMNS(array) .column = (array), .columns = sizeof(array) / sizeof((array)[0])
 
 static const struct view pool_view = {
@@ -384,7 +325,7 @@ static const struct view pfc_port_view = {
 	COLUMNS(pfc_port_columns),
 	.by_port = true,
 	.counts = true,
-	.hides = pfc_port_is_fine,
+	.hides = view_pfc_port_is_fine,
 };
 
 static const struct view spread_view = {
@@ -412,7 +353,7 @@ const struct view views[] = {
 	 COLUMNS(queue_columns),
 	 .by_port = true,
 	 .counts = true,
-	 .hides = queue_is_idle,
+	 .hides = view_queue_is_idle,
 	 .hidden = "idle queues",
 	 .help = "the eight egress queues of each port",
 	 .about = "Share is the queue's part of all bytes that its port sent. Deepest is the\n"
@@ -424,7 +365,7 @@ const struct view views[] = {
 	 .beside_above = true,
 	 .by_port = true,
 	 .counts = true,
-	 .hides = buffer_is_idle,
+	 .hides = view_buffer_is_idle,
 	 .hidden = "buffers that were never used",
 	 .help = "buffers of the lossless classes, and when their peers are paused",
 	 .about =
@@ -444,7 +385,7 @@ const struct view views[] = {
 	 .command = "/roceleaf/peaks",
 	 COLUMNS(peak_columns),
 	 .by_port = true,
-	 .hides = peak_is_none,
+	 .hides = view_peak_is_none,
 	 .hidden = "queues that never held anything",
 	 .help = "the most that queues and buffers held, in three copies",
 	 .about =
@@ -458,7 +399,7 @@ const struct view views[] = {
 	 .beside = &pfc_port_view,
 	 .by_port = true,
 	 .counts = true,
-	 .hides = pfc_is_quiet,
+	 .hides = view_pfc_is_quiet,
 	 .hidden = "priorities without a pause",
 	 .help = "pauses (802.1Qbb), received and sent",
 	 .about =
@@ -476,7 +417,7 @@ const struct view views[] = {
 	 COLUMNS(ecn_columns),
 	 .by_port = true,
 	 .counts = true,
-	 .hides = ecn_is_idle,
+	 .hides = view_ecn_is_idle,
 	 .hidden = "idle queues",
 	 .help = "queues that mark (ECN) or drop early (WRED)",
 	 .about =
@@ -524,7 +465,7 @@ const struct view views[] = {
 	 .command = "/roceleaf/fdb",
 	 COLUMNS(fdb_columns),
 	 .by_port = true,
-	 .compare = compare_fdb,
+	 .compare = view_compare_fdb,
 	 .help = "MAC addresses that the bridge has learned",
 	 .about = "Age is the time since a frame from the address was last noted; an entry\n"
 		  "is noted anew about every 70 ms at most."},
@@ -537,7 +478,7 @@ const struct view views[] = {
 	{.name = "neighbours",
 	 .command = "/roceleaf/neighbours",
 	 COLUMNS(neighbour_columns),
-	 .compare = compare_neighbours,
+	 .compare = view_compare_neighbours,
 	 .by_port = true,
 	 .help = "MAC addresses of IP neighbours",
 	 .about = "Static ones come from the config, resolved ones from the kernel (ARP, ND).\n"
@@ -555,7 +496,7 @@ const struct view views[] = {
 	 COLUMNS(drop_columns),
 	 .by_port = true,
 	 .counts = true,
-	 .hides = drop_is_zero,
+	 .hides = view_drop_is_zero,
 	 .hidden = "reasons since clear",
 	 .help = "what was dropped, where and why",
 	 .about = "Only what is not zero; --all also lists the reasons that did not occur."},
@@ -569,6 +510,15 @@ const struct view views[] = {
 		  "polls further apart than receive rings or peers' pauses last. Pauses: from the\n"
 		  "poll that received the packet which called for one to the end of the poll that\n"
 		  "sent it, as bounds within which a half, 99 % and all of them were."},
+	{.name = "marks",
+	 .command = "/roceleaf/marks",
+	 COLUMNS(mark_columns),
+	 .help = "what the fabric did between two marks of a job",
+	 .about =
+		 "A row for each step: from its mark to the next one, or until now. Paused: times that\n"
+		 "peers paused our queues, and for how long, all queues together; Pausing: that we\n"
+		 "paused peers. Hottest is the uplink (without uplinks, the port) that sent most for\n"
+		 "its speed, Straggler the port whose peer paused us for longest. See 'mark'."},
 	{.name = "events",
 	 .command = "/roceleaf/events",
 	 COLUMNS(event_columns),
