@@ -232,6 +232,14 @@ static void lcore_wait(struct lcore *lcore, uint64_t timeout_ps)
 	}
 }
 
+static void lcore_account_gap(struct lcore *lcore, uint64_t gap_ps)
+{
+	if (gap_ps <= counter_get(&lcore->stall_limit_ps))
+		return;
+	counter_add(&lcore->stall_ps, gap_ps);
+	counter_add(&lcore->stalls, 1);
+}
+
 /*
  * Sleep until something comes or is due. Returns the time at which to poll next; lcore->idle_polls
  * is kept, so that a poll that finds nothing after a wake-up sleeps again at once.
@@ -239,7 +247,7 @@ static void lcore_wait(struct lcore *lcore, uint64_t timeout_ps)
 static uint64_t lcore_sleep(struct lcore *lcore, uint64_t now_ps)
 {
 	const struct lcores *lcores = lcore->lcores;
-	uint64_t due_ps, woken_ps, longest_ps = lcore->naps ? LCORE_NAP_PS : LCORE_SLEEP_MAX_PS;
+	uint64_t due_ps, wait_ps, woken_ps;
 	bool moved;
 
 	/* Who stores into our rings after this sees the flag; what was stored before, the poll sees. */
@@ -255,21 +263,18 @@ static uint64_t lcore_sleep(struct lcore *lcore, uint64_t now_ps)
 		return now_ps;
 	}
 	worker_offline(lcore->worker);
-	lcore_wait(lcore, time_after(due_ps, now_ps + longest_ps) ? longest_ps : due_ps - now_ps);
+	wait_ps = lcore->naps ? LCORE_NAP_PS : LCORE_SLEEP_MAX_PS;
+	if (!time_after(due_ps, now_ps + wait_ps))
+		wait_ps = due_ps - now_ps;
+	lcore_wait(lcore, wait_ps);
 	worker_online(lcore->worker);
 	atomic_store_explicit(&lcore->sleeping, false, memory_order_relaxed);
 	woken_ps = time_max(now_ps, lcores_now_ps(lcores));
 	counter_add(&lcore->sleep_ps, woken_ps - now_ps);
 	counter_add(&lcore->sleeps, 1);
+	if (time_after(woken_ps, now_ps + wait_ps))
+		lcore_account_gap(lcore, woken_ps - now_ps - wait_ps);
 	return woken_ps;
-}
-
-static void lcore_account_gap(struct lcore *lcore, uint64_t gap_ps)
-{
-	if (gap_ps <= counter_get(&lcore->stall_limit_ps))
-		return;
-	counter_add(&lcore->stall_ps, gap_ps);
-	counter_add(&lcore->stalls, 1);
 }
 
 /* The poll that began at now_ps is over at next_ps. */

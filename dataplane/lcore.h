@@ -98,8 +98,8 @@ void lcores_wake_all(struct lcores *lcores);
 #define LCORE_REACTIONS 12
 
 /**
- * Polls further apart than this, with no sleep between them, are stalls: the worker's receive rings may have overflowed, or the pauses of its
- * peers run out. Any thread; UINT64_MAX at first.
+ * Polls further apart than this are stalls, and so is a sleep that lasts so much longer than was asked for: the
+ * worker's receive rings may have overflowed, or the pauses of its peers run out. Any thread; UINT64_MAX at first.
  */
 void lcores_set_stall(struct lcores *lcores, uint16_t worker, uint64_t stall_ps);
 

@@ -33,7 +33,7 @@ _roceleafctl() {
         words="--help --runtime-dir --version"
         [ "$command" = show ] && words="$words --json --watch --count --follow --all --absolute"
     elif [ -z "$command" ]; then
-        words="show reload check clear clear-peaks mark"
+        words="show reload check clear clear-peaks mark why"
     elif [ "$command" = show ] && [ -z "$table" ]; then
         words="ports queues buffers peaks pfc ecn classes balance flows fdb routes neighbours interfaces drops workers marks events info"
     elif [ "$command" = show ]; then

@@ -19,6 +19,7 @@
 #include "tools/ctl/follow.h"
 #include "tools/ctl/show.h"
 #include "tools/ctl/view.h"
+#include "tools/ctl/why_leaf.h"
 
 #define EXIT_USAGE 2
 
@@ -51,6 +52,7 @@ static int run_check(const struct options *options, int argc, char **argv);
 static int run_clear(const struct options *options, int argc, char **argv);
 static int run_mark(const struct options *options, int argc, char **argv);
 static int run_clear_peaks(const struct options *options, int argc, char **argv);
+static int run_why(const struct options *options, int argc, char **argv);
 
 static const struct command commands[] = {
 	{"show", "WHAT [PORT...]", "print a table; 'show --help' lists them", NULL, run_show},
@@ -74,6 +76,11 @@ static const struct command commands[] = {
 	 "'show marks' then tells what the fabric did from each mark to the next: a step. At most\n"
 	 "256 bytes of UTF-8. Who can't reach the socket may POST /v1/marks, see telemetry.marks.\n",
 	 run_mark},
+	{"why", "[SECONDS]", "what slows traffic down, worst first",
+	 "Looks at the leaf for some seconds (2, or as told) and names what may have cost time in\n"
+	 "sentences with numbers: peers that pause, hot uplinks, incasts, lossy bursts, late workers.\n"
+	 "--json: the same for programs.\n",
+	 run_why},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -156,6 +163,17 @@ static int report(const struct ctl_error *error)
 	return EXIT_FAILURE;
 }
 
+/* A whole number of seconds or a decimal one; anything else is not the argument of --watch. */
+static bool parse_seconds(const char *text, double *seconds)
+{
+	char *end;
+
+	if (text == NULL || text[strspn(text, "0123456789.")] != '\0')
+		return false;
+	*seconds = strtod(text, &end);
+	return end != text && *end == '\0';
+}
+
 /* --- commands --- */
 
 static int run_show(const struct options *options, int argc, char **argv)
@@ -230,6 +248,18 @@ static int run_mark(const struct options *options, int argc, char **argv)
 	return control(options, line);
 }
 
+static int run_why(const struct options *options, int argc, char **argv)
+{
+	double seconds = WHY_LEAF_SECONDS;
+
+	if (argc > 1)
+		return usage("why takes a number of seconds, not also '%.64s'", argv[1]);
+	if (argc == 1 &&
+	    (!parse_seconds(argv[0], &seconds) || seconds <= 0 || seconds > WHY_LEAF_SECONDS_MAX))
+		return usage("why %.32s: must be more than 0 and at most 3600 seconds", argv[0]);
+	return why_leaf_run(options->show.runtime_dir, seconds, options->show.json);
+}
+
 /* Become `roceleaf --check`: the one beside us (installed or built), else the one in PATH. */
 static int run_check(const struct options *options, int argc, char **argv)
 {
@@ -254,17 +284,6 @@ static int run_check(const struct options *options, int argc, char **argv)
 }
 
 /* --- options --- */
-
-/* A whole number of seconds or a decimal one; anything else is not the argument of --watch. */
-static bool parse_seconds(const char *text, double *seconds)
-{
-	char *end;
-
-	if (text == NULL || text[strspn(text, "0123456789.")] != '\0')
-		return false;
-	*seconds = strtod(text, &end);
-	return end != text && *end == '\0';
-}
 
 static bool parse_count(const char *text, unsigned long *count)
 {

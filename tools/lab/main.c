@@ -22,6 +22,7 @@
 #include "tools/lab/recording.h"
 #include "tools/lab/report.h"
 #include "tools/lab/simulation.h"
+#include "tools/lab/why_result.h"
 
 /* Exit statuses are a promise: CI of our users looks at them. */
 enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2, STATUS_EXPECT = 3 };
@@ -40,6 +41,7 @@ static void print_usage(FILE *out)
 {
 	fputs("usage: roceleaf-lab run FILE [OPTION...]\n"
 	      "       roceleaf-lab compare [--json] A.json B.json\n"
+	      "       roceleaf-lab why [--json] RESULT.json\n"
 	      "       roceleaf-lab list\n"
 	      "       roceleaf-lab --help | --version | --reference\n"
 	      "\n"
@@ -62,7 +64,8 @@ static void print_usage(FILE *out)
 	      "  --reference         print every key of a scenario\n"
 	      "\n"
 	      "compare prints what two results (run --json) differ in, with the relative change;\n"
-	      "--json: as JSON. list prints the scenarios that come with the program.\n"
+	      "--json: as JSON. why says what slowed a run down, from its result, worst first. list\n"
+	      "prints the scenarios that come with the program.\n"
 	      "\n"
 	      "Exit status: 0 every `expect` of the scenario holds, 3 one does not, 1 the file or\n"
 	      "the run is faulty, 2 bad usage.\n",
@@ -452,6 +455,26 @@ static int main_compare(int count, char **texts)
 	return status;
 }
 
+static int main_why(int count, char **texts)
+{
+	bool as_json = count == 3 && strcmp(texts[1], "--json") == 0;
+	json_t *result;
+	int ret;
+
+	if (count != 2 + as_json || texts[1 + as_json][0] == '-')
+		return usage_error("why needs a result: why [--json] RESULT.json", "");
+	result = compare_read(texts[1 + as_json]);
+	if (result == NULL)
+		return STATUS_ERROR;
+	ret = why_result_print(result, as_json, stdout);
+	json_decref(result);
+	if (ret == 0)
+		return flush(stdout);
+	fprintf(stderr, "roceleaf-lab: %s is from an older version: run its scenario again\n",
+		texts[1 + as_json]);
+	return STATUS_ERROR;
+}
+
 int main(int count, char **texts)
 {
 	const char *command = count > 1 ? texts[1] : "";
@@ -460,6 +483,8 @@ int main(int count, char **texts)
 		return main_run(count - 1, texts + 1);
 	if (strcmp(command, "compare") == 0)
 		return main_compare(count - 1, texts + 1);
+	if (strcmp(command, "why") == 0)
+		return main_why(count - 1, texts + 1);
 	if (strcmp(command, "list") == 0 && count == 2)
 		return list();
 	if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0) {

@@ -340,12 +340,44 @@ static void congestion_result(const struct simulation *simulation, json_t *resul
 	json_object_set_new(result, "watchdog", watchdog);
 }
 
+/* What went over a wire by class, as its switch counts it; classes without a packet are left out. */
+static json_t *classes_result(const struct simulation *simulation, const struct leaf *leaf,
+			      uint16_t port, bool sent)
+{
+	const struct scenario *scenario = simulation->scenario;
+	json_t *classes = json_object();
+
+	for (uint32_t i = 0; i < scenario->leaf.config.class_count; i++) {
+		const struct config_class *class = &scenario->leaf.config.classes[i];
+		struct queue_totals queue;
+		json_t *object;
+
+		leaf_queue_totals(leaf, port, class->priority, &queue);
+		if ((sent ? queue.tx_packets + queue.drop_packets : queue.rx_packets) == 0)
+			continue;
+		object = json_object();
+		json_object_set_new(object, "lossless", json_boolean(class->lossless));
+		set_integer(object, "packets", sent ? queue.tx_packets : queue.rx_packets);
+		set_integer(object, "bytes", sent ? queue.tx_bytes : queue.rx_bytes);
+		if (sent) {
+			set_integer(object, "dropped", queue.drop_packets);
+			set_integer(object, "marked", queue.ecn_marked);
+			set_integer(object, "queue_max_bytes", queue.depth_bytes_max);
+		}
+		json_object_set_new(classes, class->name, object);
+	}
+	return classes;
+}
+
 static json_t *link_result(const struct simulation *simulation, uint32_t wire)
 {
 	const struct fabric *fabric = simulation->fabric;
 	const struct topology *topology = simulation->scenario->topology;
 	const struct topology_link *link = &topology->links[wire / 2];
 	const struct topology_node *from = &topology->nodes[link->node[wire % 2]];
+	/* The end of it that is a switch: the one that sends, if it is. */
+	uint32_t end = from->host ? 1 - wire % 2 : wire % 2;
+	const struct topology_node *counts = &topology->nodes[link->node[end]];
 	uint64_t max_bytes = 0, marked = 0;
 	json_t *object = json_object();
 
@@ -360,6 +392,10 @@ static json_t *link_result(const struct simulation *simulation, uint32_t wire)
 	}
 	json_object_set_new(object, "name", json_string(link->name));
 	json_object_set_new(object, "direction", json_string(fabric->wires[wire].name));
+	json_object_set_new(object, "from", json_string(from->name));
+	json_object_set_new(object, "to",
+			    json_string(topology->nodes[link->node[1 - wire % 2]].name));
+	set_integer(object, "speed_bps", link->rate_bps);
 	set_integer(object, "packets", fabric->wires[wire].sent_frames);
 	set_integer(object, "bytes", fabric->wires[wire].sent_bytes);
 	ratio_set(object, "utilisation", wire_busy_ps(&fabric->wires[wire]),
@@ -368,7 +404,49 @@ static json_t *link_result(const struct simulation *simulation, uint32_t wire)
 	set_integer(object, "marked", marked);
 	set_integer(object, "queue_max_bytes", max_bytes);
 	depth_result(&simulation->sampler, wire, object);
+	json_object_set_new(object, "classes",
+			    classes_result(simulation, fabric->switches[counts->index]->leaf,
+					   (uint16_t)link->port[end], !from->host));
 	return object;
+}
+
+static json_t *nodes_result(const struct topology *topology)
+{
+	json_t *nodes = json_array();
+
+	for (uint32_t i = 0; i < topology->node_count; i++) {
+		json_t *object = json_object();
+
+		json_object_set_new(object, "name", json_string(topology->nodes[i].name));
+		json_object_set_new(object, "kind",
+				    json_string(topology->nodes[i].host ? "host" : "switch"));
+		json_array_append_new(nodes, object);
+	}
+	return nodes;
+}
+
+/* Shares of the time that workers were late: never an ideal one. */
+static json_t *workers_result(const struct simulation *simulation)
+{
+	const struct fabric *fabric = simulation->fabric;
+	json_t *workers = json_array();
+
+	for (uint32_t i = 0; i < simulation->scenario->topology->switch_count; i++) {
+		const struct switch_node *switch_node = fabric->switches[i];
+
+		for (uint16_t w = 0; w < switch_node->worker_count; w++) {
+			json_t *object = json_object();
+
+			json_object_set_new(object, "switch", json_string(switch_node->name));
+			set_integer(object, "worker", w);
+			ratio_set(object, "late_share", switch_node->worker[w].late_ps,
+				  elapsed_ps(simulation));
+			set_integer(object, "late_max_ns",
+				    switch_node->worker[w].late_max_ps / PS_PER_NS);
+			json_array_append_new(workers, object);
+		}
+	}
+	return workers;
 }
 
 /* What went wrong, as planned: for pictures and for those who read a result without its scenario. */
@@ -422,6 +500,8 @@ json_t *simulation_result(const struct simulation *simulation)
 	for (uint32_t i = 0; i < 2 * scenario->topology->link_count; i++)
 		json_array_append_new(links, link_result(simulation, i));
 	json_object_set_new(result, "links", links);
+	json_object_set_new(result, "nodes", nodes_result(scenario->topology));
+	json_object_set_new(result, "workers", workers_result(simulation));
 	second_half_result(&simulation->second_half, result);
 	uplinks_result(&simulation->uplinks, result);
 	json_object_set_new(result, "faults", faults_result(scenario));

@@ -22,6 +22,29 @@ static inline uint16_t port_owner(const struct switch_node *switch_node, uint16_
 	return port % switch_node->worker_count;
 }
 
+/* Workers have something to do from now on, those that had something already since earlier. */
+static inline void switch_want(struct switch_node *switch_node, uint64_t workers, uint64_t now_ps)
+{
+	for (uint64_t rest = workers & ~switch_node->ready; rest != 0; rest &= rest - 1)
+		switch_node->worker[__builtin_ctzll(rest)].wanted_ps = now_ps;
+	switch_node->ready |= workers;
+}
+
+/* A worker is polled: how long did somebody wait for that? */
+static inline void count_lateness(const struct switch_node *switch_node, uint16_t index,
+				  struct switch_worker *worker, uint64_t now_ps)
+{
+	uint64_t since_ps = worker->due_ps, late_ps;
+
+	if ((switch_node->ready >> index & 1) != 0)
+		since_ps = time_min(since_ps, worker->wanted_ps);
+	late_ps = now_ps - since_ps;
+	if (late_ps > SWITCH_LATE_PS)
+		worker->late_ps += late_ps;
+	if (late_ps > worker->late_max_ps)
+		worker->late_max_ps = late_ps;
+}
+
 static void switch_arrive(struct node *node, uint16_t port)
 {
 	struct switch_node *switch_node = (struct switch_node *)node;
@@ -33,7 +56,7 @@ static void switch_arrive(struct node *node, uint16_t port)
 	}
 	owner = port_owner(switch_node, port);
 	worker_ready(leaf_worker(switch_node->leaf, owner), port);
-	switch_node->ready |= UINT64_C(1) << owner;
+	switch_want(switch_node, UINT64_C(1) << owner, switch_node->node.engine->now_ps);
 }
 
 static void switch_check(struct switch_node *switch_node, uint64_t now_ps)
@@ -65,9 +88,10 @@ static void step_worker(struct switch_node *switch_node, uint16_t index, uint64_
 	struct worker *polled = leaf_worker(switch_node->leaf, index);
 	uint64_t poll_ps = switch_node->poll_ps;
 
+	count_lateness(switch_node, index, worker, now_ps);
 	switch_node->ready &= ~(UINT64_C(1) << index);
 	worker->due_ps = worker_poll(polled, now_ps);
-	switch_node->ready |= worker_wakes(polled);
+	switch_want(switch_node, worker_wakes(polled), now_ps);
 	if (poll_ps != 0)
 		worker->free_ps = now_ps + poll_ps / 2 +
 				  random_below(&switch_node->random, poll_ps - poll_ps / 2) + 1;
@@ -104,7 +128,8 @@ void switch_stall(struct switch_node *switch_node, uint16_t worker, uint64_t unt
 	/* From here on its worker has a time to be free at; what had arrived is still ready. */
 	if (switch_node->ideal) {
 		switch_node->ideal = false;
-		switch_node->ready |= 1;
+		switch_node->worker[0].due_ps = switch_node->node.engine->now_ps;
+		switch_want(switch_node, 1, switch_node->node.engine->now_ps);
 		engine_wake(switch_node->node.engine, &switch_node->node,
 			    switch_node->node.engine->now_ps);
 	}

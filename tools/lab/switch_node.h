@@ -56,9 +56,14 @@ struct switch_observer {
 	struct switch_observer *next; /* the switch's */
 };
 
+/* What arrived waits for a worker that polls; beyond this it is late. 10 us at 100G are 125 KB. */
+#define SWITCH_LATE_PS (10 * PS_PER_US)
+
 struct switch_worker {
-	uint64_t due_ps;  /* when it wants to be polled */
-	uint64_t free_ps; /* not before */
+	uint64_t due_ps;               /* when it wants to be polled */
+	uint64_t free_ps;              /* not before */
+	uint64_t wanted_ps;            /* since when frames wait for it, while it is ready */
+	uint64_t late_ps, late_max_ps; /* waits beyond SWITCH_LATE_PS in all; the longest of all */
 };
 
 struct switch_node {

@@ -1,0 +1,241 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`why` names what slows traffic down: in results of the lab, and at a running leaf."""
+
+import json
+import os
+import signal
+import tempfile
+import threading
+import time
+
+import lab
+from lab import World, call, check, check_equal
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+# Three hosts that send, one that receives, and two uplinks to somebody. Slow ports, so that a test can fill them.
+CONFIG = """
+leaf: {name: why, memory: 16MiB, runtime_dir: $RUNTIME, router_mac: "02:00:00:00:10:01"}
+ports:
+  - {name: p1, device: h1, speed: 50M, address: [10.1.0.1/24]}
+  - {name: p2, device: h2, speed: 50M, address: [10.2.0.1/24]}
+  - {name: p3, device: h3, speed: 50M, address: [10.3.0.1/24]}
+  - {name: p4, device: h4, speed: 50M, address: [10.4.0.1/24]}
+  - {name: up1, device: h5, speed: 50M, address: [10.5.0.1/24]}
+  - {name: up2, device: h6, speed: 50M, address: [10.6.0.1/24]}
+routes:
+  - {to: 10.9.0.0/16, via: [10.5.0.2, 10.6.0.2]}
+classes:
+  - {priority: 3, name: roce, dscp: [26], lossless: true, weight: 60}
+  - {priority: 0, name: best-effort, weight: 20}
+balance: {mode: ecmp}
+"""
+HOSTS = 6
+SIZE = 1000
+PFC_ADDRESS = bytes.fromhex("0180c2000001")
+ROCE, BEST_EFFORT = 26, 0  # DSCP
+
+
+# ---------------------------------------------------------------- the lab
+
+
+def why(name, *words):
+    """What the lab finds in a scenario's result."""
+    program = lab.program("ROCELEAF_LAB", "roceleaf-lab")
+    with tempfile.TemporaryDirectory(prefix="roceleaf-why-", dir="/tmp") as directory:
+        path = os.path.join(directory, "result.json")
+        done = call(program, "run", name, "--quiet", "--json", path, *words, ok=False, timeout_s=120)
+        check(done.returncode in (0, 3), done.stderr)
+        text = call(program, "why", path).stdout
+        answer = json.loads(call(program, "why", "--json", path).stdout)
+    check("Not visible in the fabric" in text, f"honest about hosts: {text}")
+    check(all(finding["text"] in text for finding in answer["findings"]), f"all in the text: {text}")
+    return answer["findings"]
+
+
+def first(findings, cause, where, *words):
+    """The worst cause, where it was, and what its sentence says."""
+    check(findings, "nothing found")
+    check_equal((findings[0]["cause"], findings[0]["where"]), (cause, where), f"the first of {findings}")
+    for word in words:
+        check(word in findings[0]["text"], f"'{word}' in: {findings[0]['text']}")
+
+
+def test_lab_hot_uplink():
+    """In the lab: elephants that were hashed to one uplink"""
+    findings = why("elephants")
+    check_equal(findings[0]["cause"], "hot-uplink", f"the first of {findings}")
+    check("fair share 12 %" in findings[0]["text"], findings[0]["text"])
+
+
+def test_lab_pausing_host():
+    """In the lab: a host that takes frames slower than they come"""
+    first(why("slow-receiver"), "pausing-peer", "leaf1->leaf1.h1", "leaf1.h1 paused")
+
+
+def test_lab_storm():
+    """In the lab: a pause storm, not what it does to others"""
+    first(why("pause-storm"), "pausing-peer", "leaf1->leaf1.h1")
+
+
+def test_lab_incast():
+    """In the lab: eight senders to one host"""
+    first(why("incast-8"), "incast", "leaf1->leaf1.h1", "8 senders", "marked")
+
+
+def test_lab_checkpoint():
+    """In the lab: checkpoints beside a training job"""
+    first(why("checkpoint-burst"), "lossy-class", "leaf1->leaf1.h17", "best-effort")
+
+
+def test_lab_slow_worker():
+    """In the lab: a worker that comes round too seldom"""
+    first(why("hello", "--set", "leaf.poll=60us", "--set", "duration=2ms"), "slow-worker",
+          "worker 0 of leaf1")
+
+
+def test_lab_nothing():
+    """In the lab: nothing is blamed where nothing is wrong"""
+    check_equal(why("hello"), [], "findings")
+
+
+def test_lab_refused():
+    """What is no result is refused with a reason"""
+    program = lab.program("ROCELEAF_LAB", "roceleaf-lab")
+    with tempfile.TemporaryDirectory(prefix="roceleaf-why-", dir="/tmp") as directory:
+        path = os.path.join(directory, "old.json")
+        for text, wanted in (("{", "old.json:1"), ("{}", "is no result"),
+                             ('{"digest": "1", "links": [], "fct": {}}', "older version")):
+            with open(path, "w", encoding="ascii") as file:
+                file.write(text)
+            done = call(program, "why", path, ok=False)
+            check_equal(done.returncode, 1, f"status for {text}")
+            check(wanted in done.stderr, done.stderr)
+        check_equal(call(program, "why", ok=False).returncode, 2, "status without a file")
+
+
+# ---------------------------------------------------------------- a leaf
+
+
+class Rack(World):
+    """Hosts and what stands for spines, all of whom the leaf knows."""
+
+    def __init__(self, config=CONFIG):
+        super().__init__()
+        for n in range(1, HOSTS + 1):
+            self.host(f"h{n}", addresses=[f"10.{n}.0.2/24"], gateways=[f"10.{n}.0.1"])
+        self.start_leaf(config)
+        for n in range(1, HOSTS + 1):
+            self.hosts[f"h{n}"].ping(f"10.{n}.0.1", count=1)
+        self.tap = {name: host.tap() for name, host in self.hosts.items()}
+
+    def packet(self, source, to, dscp, port=50000):
+        return bytes(Ether(src=self.hosts[source].mac, dst="02:00:00:00:10:01") /
+                     IP(src=f"10.{source[1:]}.0.2", dst=to, tos=dscp << 2) /
+                     UDP(sport=port, dport=4791, chksum=0) / Raw(bytes(SIZE - 42)))
+
+    def ask(self, *streams, beside=None):
+        """`why` while streams (packet, bits per second, who sends it) go on."""
+        end = threading.Event()
+
+        def send():
+            started, sent = time.monotonic(), [0] * len(streams)
+            while not end.is_set():
+                passed = time.monotonic() - started
+                for n, (packet, rate, source) in enumerate(streams):
+                    while sent[n] < passed * rate / 8 / SIZE:
+                        self.tap[source].send(packet)
+                        sent[n] += 1
+                time.sleep(0.001)
+
+        threads = [threading.Thread(target=send)]
+        if beside is not None:
+            threads.append(threading.Thread(target=beside, args=(end,)))
+        for thread in threads:
+            thread.start()
+        try:
+            time.sleep(0.5)
+            return json.loads(self.leaf.ctl("why", "2", "--json").stdout)["findings"]
+        finally:
+            end.set()
+            for thread in threads:
+                thread.join()
+
+
+def rack():
+    return lab.shared(Rack)
+
+
+def test_leaf_nothing():
+    """At a leaf: nothing is blamed while nothing goes on"""
+    world = rack()
+    check_equal(world.ask(), [], "findings")
+    check("Nothing in the fabric" in world.leaf.ctl("why", "0.1").stdout, "in words")
+    for words in (("why", "0"), ("why", "4000"), ("why", "1", "2"), ("why", "x")):
+        check_equal(world.leaf.ctl(*words, ok=False).returncode, 2, f"status of {words}")
+
+
+def test_leaf_hot_uplink():
+    """At a leaf: one flow by one of two uplinks"""
+    world = rack()
+    findings = world.ask((world.packet("h1", "10.9.0.1", ROCE), 40e6, "h1"))
+    check(findings and findings[0]["cause"] == "hot-uplink" and findings[0]["where"] in ("up1", "up2"),
+          f"{findings}")
+    check("fair share 50 %" in findings[0]["text"], findings[0]["text"])
+
+
+def test_leaf_incast():
+    """At a leaf: three senders to one host"""
+    world = rack()
+    findings = world.ask(*((world.packet(f"h{n}", "10.4.0.2", ROCE, 50000 + n), 15e6, f"h{n}")
+                           for n in (1, 2, 3)))
+    first(findings, "incast", "p4", "3 senders", "the host at p4")
+
+
+def test_leaf_pausing_host():
+    """At a leaf: a host that pauses again and again"""
+    world = rack()
+    mac = bytes.fromhex(world.hosts["h4"].mac.replace(":", ""))
+    # 671 ms at 50M, as often as to leave no gap.
+    frame = (PFC_ADDRESS + mac + bytes.fromhex("880801010008") + b"\xff\xff" * 8).ljust(60, b"\0")
+
+    def pause(end):
+        while not end.is_set():
+            world.tap["h4"].send(frame)
+            time.sleep(0.1)
+
+    findings = world.ask((world.packet("h1", "10.4.0.2", ROCE), 0.5e6, "h1"), beside=pause)
+    first(findings, "pausing-peer", "p4", "the host at p4 paused", "in priority 3")
+
+
+def test_leaf_checkpoint():
+    """At a leaf: lossy traffic beside lossless"""
+    world = rack()
+    time.sleep(1)  # what was paused goes
+    findings = world.ask((world.packet("h1", "10.3.0.2", ROCE), 5e6, "h1"),
+                         (world.packet("h2", "10.3.0.2", BEST_EFFORT, 50002), 40e6, "h2"))
+    first(findings, "lossy-class", "p3", "best-effort")
+
+
+def test_end():
+    """CNT-CONSERVE: every packet is accounted for, and the leaf stops cleanly"""
+    lab.close_shared()
+
+
+def test_leaf_slow_worker():
+    """At a leaf: its worker, which should never rest, stands still now and then"""
+    with Rack(CONFIG.replace("memory: 16MiB", "memory: 16MiB, idle: spin")) as world:
+        def stop(end):
+            while not end.is_set():
+                world.leaf.process.send_signal(signal.SIGSTOP)
+                time.sleep(0.2)
+                world.leaf.process.send_signal(signal.SIGCONT)
+                time.sleep(0.1)
+
+        first(world.ask(beside=stop), "slow-worker", "worker 0", "stood still")
+
+
+if __name__ == "__main__":
+    lab.run(globals())
