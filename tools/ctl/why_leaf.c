@@ -194,13 +194,14 @@ static void fill_senders(struct why_leaf *leaf, uint64_t *received)
 	for (size_t i = 0; i < leaf->facts.link_count; i += 2) {
 		struct why_link *link = &leaf->links[i];
 		uint64_t rest_bytes = link->lossless_bytes;
+		uint64_t least_bytes = link->lossless_bytes / 50; /* stood in the queue before */
 		size_t others = 0;
 
 		for (size_t j = 0; j < leaf->facts.link_count; j += 2)
 			if (j != i)
 				received[others++] = leaf->links[j + 1].lossless_bytes;
 		qsort(received, others, sizeof(*received), most_first);
-		for (size_t j = 0; j < others && rest_bytes != 0; j++) {
+		for (size_t j = 0; j < others && rest_bytes > least_bytes; j++) {
 			rest_bytes -= received[j] < rest_bytes ? received[j] : rest_bytes;
 			link->senders++;
 		}
