@@ -15,6 +15,7 @@
 #ifndef DATAPLANE_BALANCE_HASH_H
 #define DATAPLANE_BALANCE_HASH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "dataplane/parse.h"
@@ -85,14 +86,15 @@ static inline uint32_t balance_member(uint32_t hash, uint32_t count)
 #define BALANCE_DRAWS 64
 
 /**
- * Member of a group for a hash, by weights.
- * @param member its adjacencies; at least one of them has a weight
- * @param allowed bit mask of those of the first 64 that may be taken; at least one, with a weight
+ * Draw one of several by a hash and weights of 0..BALANCE_WEIGHT_MAX, the largest's; one at least isn't 0.
+ * @param weight of the first
+ * @param stride from one weight to the next, bytes
  * Cost: 10 instructions for each draw; as many of these on average as the largest weight is times the mean
  */
-static inline uint32_t balance_weighted_among(uint32_t hash, const struct adjacency *member,
-					      uint32_t count, uint64_t allowed)
+static inline uint32_t balance_draw(uint32_t hash, const uint32_t *weight, size_t stride,
+				    uint32_t count)
 {
+	const uint8_t *weights = (const uint8_t *)weight;
 	uint64_t drawn = hash;
 	uint32_t i = 0;
 
@@ -101,21 +103,20 @@ static inline uint32_t balance_weighted_among(uint32_t hash, const struct adjace
 		/* The first draw alone is the one of balance_member(). */
 		drawn = balance_mix(drawn + draw, UINT64_C(0xD6E8FEB86659FD93));
 		drawn ^= drawn >> 29;
-		if ((drawn >> 32 & (BALANCE_WEIGHT_MAX - 1)) < member[i].weight &&
-		    (allowed >> (i & 63) & 1) != 0)
+		if ((drawn >> 32 & (BALANCE_WEIGHT_MAX - 1)) < load_u32(weights + i * stride))
 			return i;
 	}
 	for (uint32_t k = 0; k < count; k++, i = i + 1 == count ? 0 : i + 1)
-		if (member[i].weight != 0 && (allowed >> (i & 63) & 1) != 0)
+		if (load_u32(weights + i * stride) != 0)
 			return i;
 	return i;
 }
 
-/** The same, of all that have a weight. */
+/** Member of a group for a hash, by weights. @param member its adjacencies; at least one of them has a weight */
 static inline uint32_t balance_weighted(uint32_t hash, const struct adjacency *member,
 					uint32_t count)
 {
-	return balance_weighted_among(hash, member, count, UINT64_MAX);
+	return balance_draw(hash, &member->weight, sizeof(*member), count);
 }
 
 /** Hash of a packet's flow in a balanced group. @param ip its IP header */

@@ -108,6 +108,8 @@ struct spray_leaf {
 	uint8_t hello_turn; /* of the last hello that went alone */
 	uint16_t arrival[SPRAY_UPLINKS_MAX]; /* port of ours at which each of its uplinks ends */
 	uint32_t speed_mbps[SPRAY_UPLINKS_MAX];
+	uint32_t
+		share[SPRAY_UPLINKS_MAX]; /* of flows by hash: BALANCE_WEIGHT_MAX for the fastest */
 	uint64_t counter[SPRAY_UPLINKS_MAX]; /* of our messages by each uplink */
 	uint8_t *member;                     /* [ports]: its uplink that ends there */
 	uint32_t *serial;                    /* [WORKER_COUNT_MAX]: latest word of each worker */
@@ -162,12 +164,15 @@ uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct g
  */
 bool spray_again(struct worker *worker, struct rte_mbuf *packet);
 
-/** Next hop of a flow by its hash: none that is down at its other end, if there is another. */
+/**
+ * Next hop of a flow by its hash: each path has flows as it is fast, the slower of its two ends, so that what is
+ * sprayed finds room there. None is down at its other end, if there is another.
+ */
 static inline uint32_t spray_hash_path(const struct spray_leaf *peer, uint32_t hash,
 				       const struct adjacency *member, uint32_t count)
 {
-	return balance_weighted_among(hash, member, count,
-				      peer->mask != 0 ? peer->mask : UINT64_MAX);
+	return peer->mask != 0 ? balance_draw(hash, peer->share, sizeof(peer->share[0]), count)
+			       : balance_weighted(hash, member, count);
 }
 
 /** May a packet from the fabric carry a number? @param ip its IP header */

@@ -14,6 +14,20 @@
 /* Of the destination's flows, each PS_PER_MS; all of them in half of the time that they are kept. */
 #define SWEEP_PARTS 512
 
+/* What each path has of the flows that go by hash. */
+static void share_by_speed(struct spray_leaf *state, uint32_t count)
+{
+	uint64_t fastest = 1;
+
+	for (uint32_t u = 0; u < count; u++)
+		fastest = time_max(fastest, state->weights.rate_bps[u]);
+	/* 1600G * 2^16 fits; the slowest path still has flows. */
+	for (uint32_t u = 0; u < count; u++)
+		state->share[u] =
+			(uint32_t)((state->weights.rate_bps[u] * BALANCE_WEIGHT_MAX + fastest - 1) /
+				   fastest);
+}
+
 void spray_paths(struct worker *worker, struct spray *spray, uint16_t peer, uint64_t now_ps)
 {
 	const struct snapshot *snapshot = worker->snapshot;
@@ -21,6 +35,7 @@ void spray_paths(struct worker *worker, struct spray *spray, uint16_t peer, uint
 	const struct adjacency *member = &snapshot->adjacency[to->members];
 	struct spray_leaf *state = &spray->leaf[peer];
 	uint32_t mask = 0, seen = 0;
+	bool changed = false;
 
 	memset(state->member, 0, worker->leaf->ports);
 	state->distinct = true;
@@ -58,13 +73,16 @@ void spray_paths(struct worker *worker, struct spray *spray, uint16_t peer, uint
 		if (rate_bps < RATE_BPS_MIN)
 			rate_bps = 0;
 		mask |= (uint32_t)(rate_bps != 0) << u;
-		if (state->weights.rate_bps[u] != rate_bps)
-			weights_link_set(&state->weights, u, rate_bps);
+		if (state->weights.rate_bps[u] == rate_bps)
+			continue;
+		weights_link_set(&state->weights, u, rate_bps);
+		changed = true;
 	}
 	state->look = 0;
-	if (mask == state->mask)
+	if (!changed)
 		return;
 	state->mask = mask;
+	share_by_speed(state, to->count);
 	spray_source_rerouted(&spray->source, now_ps);
 }
 

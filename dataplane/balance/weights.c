@@ -150,16 +150,21 @@ void weights_update(struct weights *weights, const struct weights_news *news)
 void weights_look(struct weights *weights, const uint32_t *queue_bytes, uint32_t live)
 {
 	uint32_t mask = weights->live & live, shortest = UINT32_MAX;
+	uint32_t heaviest = 0;
 	int64_t cap = 3 * (int64_t)weights->sum;
 
 	if (mask == 0)
 		mask = live;
 	for (uint32_t i = 0; i < weights->count; i++)
-		if ((mask >> i & 1) != 0 && queue_bytes[i] < shortest)
+		if ((mask >> i & 1) != 0 && weights_get(weights, i) > heaviest)
+			heaviest = weights_get(weights, i);
+	for (uint32_t i = 0; i < weights->count; i++)
+		if ((mask >> i & 1) != 0 && 2 * weights_get(weights, i) >= heaviest &&
+		    queue_bytes[i] < shortest)
 			shortest = queue_bytes[i];
 	for (uint32_t i = 0; i < weights->count; i++) {
-		bool taken =
-			(mask >> i & 1) != 0 && queue_bytes[i] - shortest <= WEIGHTS_SLACK_BYTES;
+		bool taken = (mask >> i & 1) != 0 &&
+			     (uint64_t)queue_bytes[i] <= (uint64_t)shortest + WEIGHTS_SLACK_BYTES;
 
 		weights->barred[i / WEIGHTS_LANES][i % WEIGHTS_LANES] = taken ? 0 : WEIGHTS_BARRED;
 		weights->credit[i / WEIGHTS_LANES][i % WEIGHTS_LANES] = (int32_t)clamp(

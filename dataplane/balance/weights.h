@@ -5,8 +5,9 @@
  * Weighted round robin with credits: each live uplink earns its weight, the richest one that isn't too deep
  * is chosen and pays what all have earned. So over as many packets as the weights add up to, each uplink gets
  * exactly its weight, spread as evenly as can be; drawing at random or taking the shortest queue would walk
- * into marking at full load. Too deep: more than WEIGHTS_SLACK_BYTES above the shortest queue. What an uplink
- * earns meanwhile is capped, so that it isn't flooded afterwards.
+ * into marking at full load. Too deep: more than WEIGHTS_SLACK_BYTES above the shortest queue of those that have half of
+ * the largest weight at least: that of a slow path is short because little may go there. What an uplink earns meanwhile
+ * is capped, so that it isn't flooded afterwards.
  *
  * Weights follow what the destination leaf tells of each uplink: how long packets that came by it had kept
  * others waiting. A slow correction (base) finds the share of a link that has less to offer; a quick one on top

@@ -351,6 +351,27 @@ LEAF_TEST(spray_leaf, a_flow_is_asked_for_and_sprayed_by_numbers_from_then_on)
 	cr_expect_eq(by[1], 50);
 }
 
+/* The far end of one of two paths has a quarter of the other's speed: of 1000 flows 200, +- 4 sigma of 12.6. */
+LEAF_TEST(spray_leaf, LB_UNEQUAL_flows_that_are_not_sprayed_keep_to_what_paths_carry_at_both_ends)
+{
+	struct spray_message m = {.type = SPRAY_HELLO, .receiver_epoch = OUR_EPOCH};
+	uint32_t slow = 0;
+
+	meet();
+	m.hello.count = UPLINKS;
+	for (uint32_t u = 0; u < UPLINKS; u++)
+		m.hello.uplink[u] = (struct spray_uplink){u == 1 ? 25000 : 100000, true};
+	for (uint32_t u = 0; u < UPLINKS; u++)
+		tell(m, u);
+	for (uint32_t qp = 1; qp <= 1000; qp++)
+		host_sends(4, qp, 0);
+	cr_assert_eq(count, 1000);
+	for (uint32_t i = 0; i < count; i++)
+		slow += data_port[i] == UP + 1;
+	cr_expect_leq(slow, 200 + 51, "%u", slow);
+	cr_expect_geq(slow, 200 - 51, "%u", slow);
+}
+
 LEAF_TEST(spray_leaf, a_no_is_no_and_a_cnp_has_no_number)
 {
 	struct spray_message request;

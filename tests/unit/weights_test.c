@@ -119,6 +119,26 @@ Test(weights, never_takes_a_dead_or_a_deep_uplink)
 	cr_expect_eq(weights_choose(&weights), 8);
 }
 
+/*
+ * A slow path has little to carry, so its queue here is the shortest when our uplinks are full of what goes elsewhere.
+ * That is no reason to send it more: 13 packets by weights of 4, 4, 4 and 1.
+ */
+Test(weights, a_slow_path_gets_no_more_because_its_queue_is_short)
+{
+	static const uint32_t queues[4] = {200000, 210000, 190000, 0}, wanted[4] = {40, 40, 40, 10};
+	struct weights weights = equal(4);
+	uint32_t chosen[4] = {0};
+
+	weights_link_set(&weights, 3, RATE_BPS / 4);
+	for (uint32_t i = 0; i < 130; i++) {
+		if (i % 26 == 0)
+			weights_look(&weights, queues, 15);
+		chosen[weights_choose(&weights)]++;
+	}
+	for (uint32_t i = 0; i < 4; i++)
+		cr_expect_eq(chosen[i], wanted[i], "%u: %u", i, chosen[i]);
+}
+
 Test(weights, hold_a_whole_burst_on_one_of_many)
 {
 	struct weights weights = equal(32);
