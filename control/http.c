@@ -74,9 +74,12 @@ static const struct route {
 	http_handler_fn *handle;
 	bool below;
 } routes[] = {
-	{"GET", "/", http_index, false},           {"GET", "/metrics", http_metrics, false},
-	{"GET", "/v1/events", http_events, false}, {"GET", "/v1/history", http_history, false},
-	{"POST", "/v1/marks", http_marks, false},  {"GET", "/v1/show/", http_show, true},
+	{"GET", "/", http_page, false},
+	{"GET", "/metrics", http_metrics, false},
+	{"GET", "/v1/events", http_events, false},
+	{"GET", "/v1/history", http_history, false},
+	{"POST", "/v1/marks", http_marks, false},
+	{"GET", "/v1/show/", http_show, true},
 };
 
 #define ROUTE_COUNT (sizeof(routes) / sizeof(routes[0]))
@@ -170,6 +173,8 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
 	}
 	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
 	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (answer->policy != NULL)
+		(void)MHD_add_response_header(response, "Content-Security-Policy", answer->policy);
 	if (allowed != NULL)
 		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allowed);
 	/* RFC 9110 15.5.2: it must say how to do better. */

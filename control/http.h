@@ -2,7 +2,7 @@
 /*
  * http - serves what a leaf tells of itself to whoever may connect.
  *
- *	GET /			one line that says what there is
+ *	GET /			the dashboard, for a browser: it asks for the tables below
  *	GET /metrics		openmetrics.h; in the format that the Accept header asks for
  *	GET /v1/events?after=N	events of a higher number than N, oldest first: {"events": [{"sequence", "time"
  *				(RFC 3339), "time_ns", "type", "port", "priority" (null: about none),

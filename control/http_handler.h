@@ -42,8 +42,9 @@ int http_number(const struct http_request *request, const char *name, uint64_t f
 		uint64_t max, uint64_t *number);
 
 struct http_answer {
-	unsigned status;  /* 200, ...; 0: no memory, and the connection is closed */
-	const char *type; /* of the text */
+	unsigned status;    /* 200, ...; 0: no memory, and the connection is closed */
+	const char *type;   /* of the text */
+	const char *policy; /* Content-Security-Policy, or NULL */
 	char *text;
 	size_t size;
 	bool is_static; /* the text is there for ever; else http.c frees it */
@@ -55,7 +56,7 @@ void http_say(struct http_answer *answer, unsigned status, const char *text);
 /** Fill in the answer, which is all zero. */
 typedef void http_handler_fn(const struct http_request *request, struct http_answer *answer);
 
-http_handler_fn http_index;   /* GET / */
+http_handler_fn http_page;    /* GET /: the dashboard, made of tools/web */
 http_handler_fn http_metrics; /* GET /metrics: openmetrics.h */
 http_handler_fn http_events;  /* GET /v1/events?after=N */
 http_handler_fn http_history; /* GET /v1/history?after=N&priority=P */
