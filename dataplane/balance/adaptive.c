@@ -164,7 +164,8 @@ static void place(struct worker *worker, struct spray *spray, struct adaptive *a
 		uint8_t link = member[u].egress < SAFE_MOVE_LINKS_MAX ? (uint8_t)member[u].egress
 								      : SAFE_MOVE_LINK_NONE;
 
-		safe_move_path_set(&adaptive->move, peer, u, link, (state->mask >> u & 1) != 0);
+		safe_move_path_set(&adaptive->move, peer, u, link, (state->mask >> u & 1) != 0,
+				   2 * state->share[u] < BALANCE_WEIGHT_MAX);
 		message.elephants.uplink[u] = adaptive->move.peer[peer].own[u];
 		sum += message.elephants.uplink[u];
 	}

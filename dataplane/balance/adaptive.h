@@ -37,7 +37,7 @@
 #define ADAPTIVE_COOL_MAX_PS (45 * PS_PER_US)
 #define ADAPTIVE_TIMEOUT_PS  (100 * PS_PER_US)
 #define ADAPTIVE_WINDOW_PS   (25 * PS_PER_US)
-#define ADAPTIVE_IDLE_PS     PS_PER_MS
+#define ADAPTIVE_IDLE_PS     (10 * PS_PER_MS)
 /* An elephant has this part of the slowest uplink. */
 #define ADAPTIVE_SHARE       20
 

@@ -88,8 +88,7 @@ struct elephant *elephants_packet(struct elephants *elephants, const struct bala
 			.uplink = packet->uplink,
 			.used = true,
 		};
-	else if (is_idle(elephants, flow, now_ps) || flow->peer != packet->peer ||
-		 (flow->moved && (up >> flow->uplink & 1) == 0))
+	else if (flow->peer != packet->peer || (flow->moved && (up >> flow->uplink & 1) == 0))
 		flow->moved = false;
 	if (known && !flow->moved &&
 	    (flow->uplink != packet->uplink || flow->peer != packet->peer)) {

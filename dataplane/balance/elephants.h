@@ -5,10 +5,10 @@
  * An elephant is a flow that has had `active_bytes` in one window and goes on in the next; it is one until a
  * window brings less than half of that. The rest are mice: too short for anything to be gained by moving them.
  *
- * A flow goes by its hash's uplink until it is moved; then by the uplink that it was moved to, until it has been
- * silent for idle_ps or that uplink goes down. A flow whose hash leads elsewhere (its host changes the UDP source
- * port, a link came or went) has packets on several paths: no probe tells when all have passed, so it can't be moved
- * for idle_ps.
+ * A flow goes by its hash's uplink until it is moved; then by the uplink that it was moved to, until that goes down, or
+ * the flow's entry is given to another one after a silence of idle_ps. A flow whose hash leads elsewhere (its host
+ * changes the UDP source port, a link came or went) has packets on several paths: no probe tells when all have passed,
+ * so it can't be moved for idle_ps.
  *
  * Memory: one line for each entry, in buckets of four. A new flow takes an entry that is free, then one that has been
  * idle, then that of the mouse that has been silent for longest: a mouse goes by its hash, known or not. When four

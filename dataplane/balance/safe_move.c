@@ -137,7 +137,7 @@ static void give_up(struct safe_move *move, const struct safe_move_ops *ops, uin
 /* --- loads --- */
 
 void safe_move_path_set(struct safe_move *move, uint16_t peer, uint8_t uplink, uint8_t link,
-			bool up)
+			bool up, bool slow)
 {
 	struct safe_move_peer *state = &move->peer[peer];
 	bool usable = up && link < SAFE_MOVE_LINKS_MAX;
@@ -145,6 +145,8 @@ void safe_move_path_set(struct safe_move *move, uint16_t peer, uint8_t uplink, u
 	state->link[uplink] = link < SAFE_MOVE_LINKS_MAX ? link : SAFE_MOVE_LINK_NONE;
 	state->up &= ~(UINT32_C(1) << uplink);
 	state->up |= (uint32_t)usable << uplink;
+	state->slow &= ~(UINT32_C(1) << uplink);
+	state->slow |= (uint32_t)slow << uplink;
 }
 
 void safe_move_link_set(struct safe_move *move, uint8_t link, uint16_t others)
@@ -199,16 +201,24 @@ static uint32_t cell_load(const struct safe_move_peer *peer, uint32_t uplink)
 	return peer->own[uplink] + peer->others[uplink];
 }
 
+/* Elephants that a cell has room for. */
+static uint32_t places(const struct safe_move_peer *peer, uint32_t uplink)
+{
+	return (peer->slow >> uplink & 1) != 0 ? 0 : 1;
+}
+
 /* Elephants of ours that share a place, less those that must: one with others', or one too many for the places. */
 struct excess {
 	uint32_t own, shared, empty;
 };
 
-static void excess_add(struct excess *excess, uint32_t own, uint32_t others)
+static void excess_add(struct excess *excess, uint32_t own, uint32_t others, uint32_t room)
 {
+	bool empty = others == 0 && room != 0;
+
 	excess->own += own;
-	excess->empty += others == 0;
-	excess->shared += others == 0 && own != 0 ? own - 1 : own;
+	excess->empty += empty;
+	excess->shared += empty && own != 0 ? own - 1 : own;
 }
 
 static bool excess_avoidable(const struct excess *excess)
@@ -227,8 +237,8 @@ static bool is_avoidable(const struct safe_move *move, const struct safe_move_pe
 		uint32_t u = (uint32_t)__builtin_ctz(rest);
 		uint8_t link = peer->link[u];
 
-		excess_add(&links, move->link_own[link], move->link_others[link]);
-		excess_add(&cells, peer->own[u], peer->others[u]);
+		excess_add(&links, move->link_own[link], move->link_others[link], places(peer, u));
+		excess_add(&cells, peer->own[u], peer->others[u], places(peer, u));
 	}
 	return excess_avoidable(&links) || excess_avoidable(&cells);
 }
@@ -258,13 +268,16 @@ static void consider(struct safe_move *move, struct choice *best, struct choice 
 /* What a cell's part of the sum changes by when an elephant leaves one for another. */
 static int32_t cell_change(const struct safe_move_peer *peer, uint32_t from, uint32_t to)
 {
-	return (cell_load(peer, to) >= 1) - (cell_load(peer, from) > 1);
+	return (cell_load(peer, to) >= places(peer, to)) -
+	       (cell_load(peer, from) > places(peer, from));
 }
 
 static void consider_moves(struct safe_move *move, const struct safe_move_peer *peer, uint8_t from,
 			   struct choice *best)
 {
-	for (uint32_t rest = peer->up & ~(UINT32_C(1) << from); rest != 0; rest &= rest - 1) {
+	uint32_t rest = peer->up & ~peer->slow & ~(UINT32_C(1) << from);
+
+	for (; rest != 0; rest &= rest - 1) {
 		uint32_t to = (uint32_t)__builtin_ctz(rest);
 		struct choice choice = {.to = (uint8_t)to};
 
@@ -276,10 +289,10 @@ static void consider_moves(struct safe_move *move, const struct safe_move_peer *
 	}
 }
 
-/* An uplink of a peer on a link, or SAFE_MOVE_UPLINKS_MAX. */
+/* An uplink of a peer on a link where an elephant may go, or SAFE_MOVE_UPLINKS_MAX. */
 static uint32_t uplink_on(const struct safe_move_peer *peer, uint8_t link)
 {
-	for (uint32_t rest = peer->up; rest != 0; rest &= rest - 1)
+	for (uint32_t rest = peer->up & ~peer->slow; rest != 0; rest &= rest - 1)
 		if (peer->link[__builtin_ctz(rest)] == link)
 			return (uint32_t)__builtin_ctz(rest);
 	return SAFE_MOVE_UPLINKS_MAX;
@@ -330,7 +343,7 @@ static struct elephant *one_that_shares(struct safe_move *move, const struct ele
 		const struct safe_move_peer *peer = &move->peer[flow->peer];
 
 		if (elephant_movable(flow, now_ps) && is_fresh(move, peer, now_ps) &&
-		    (cell_load(peer, flow->uplink) > 1 ||
+		    (cell_load(peer, flow->uplink) > places(peer, flow->uplink) ||
 		     link_load(move, peer->link[flow->uplink]) > 1))
 			return flow;
 	}

@@ -9,6 +9,8 @@
  * the sum most: with probability 1/2, lest leaves that see the same gap all jump into it. What leaves the
  * sum as it is it makes with probability 3/100: it may open a way. Where the sum can't be lowered, neither on our
  * uplinks nor in the cells of this destination, nothing moves: an overload that all paths share is nobody's to mend.
+ * A path with less than half of what the fastest has is no place for an elephant: each one there counts as one too many,
+ * and none moves there.
  *
  * When. A flow changes its path when nothing of it is on the old one. A probe follows its last packet, in the same
  * queues; the destination's leaf replies; if the flow has sent nothing since the probe, everything has arrived, and
@@ -89,7 +91,8 @@ struct safe_move_step {
 struct safe_move_peer {
 	uint64_t told_ps;
 	bool told;
-	uint32_t up; /* bit mask of uplinks that may be taken */
+	uint32_t up;   /* bit mask of uplinks that may be taken */
+	uint32_t slow; /* bit mask of those that are no place for an elephant */
 	uint8_t link[SAFE_MOVE_UPLINKS_MAX];
 	uint16_t own[SAFE_MOVE_UPLINKS_MAX];    /* of this worker, as after all moves under way */
 	uint16_t others[SAFE_MOVE_UPLINKS_MAX]; /* as told */
@@ -114,9 +117,10 @@ void safe_move_fini(struct safe_move *move);
 /**
  * An uplink towards a peer: which link it is, and whether it may be taken. All are down at first.
  * @param link 0..SAFE_MOVE_LINKS_MAX-1, the same for all peers whose packets share it
+ * @param slow it has less than half of what the fastest path there has
  */
 void safe_move_path_set(struct safe_move *move, uint16_t peer, uint8_t uplink, uint8_t link,
-			bool up);
+			bool up, bool slow);
 
 /** Elephants of other workers on a link. */
 void safe_move_link_set(struct safe_move *move, uint8_t link, uint16_t others);

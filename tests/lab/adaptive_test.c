@@ -41,13 +41,11 @@ struct outcome {
 	uint64_t out_of_order, unfinished, sum_ps, slowest_ps, moves, refused, drops;
 };
 
-static void run(const char *mode, uint32_t workers, uint32_t seed, struct outcome *outcome)
+static void run_text(const char *text, struct outcome *outcome)
 {
 	struct fabric_conservation sum;
 	struct simulation *simulation;
-	char text[2048];
 
-	snprintf(text, sizeof(text), SCENARIO, seed, workers, mode);
 	simulation = harness_create(text, START_PS, false);
 	harness_run_to(simulation, simulation->scenario->duration_ps);
 	fabric_conservation(simulation->fabric, &sum);
@@ -76,6 +74,14 @@ static void run(const char *mode, uint32_t workers, uint32_t seed, struct outcom
 	harness_finish(simulation);
 }
 
+static void run(const char *mode, uint32_t workers, uint32_t seed, struct outcome *outcome)
+{
+	char text[2048];
+
+	snprintf(text, sizeof(text), SCENARIO, seed, workers, mode);
+	run_text(text, outcome);
+}
+
 /* The same flows, sizes and hashes: what differs is that flows move. */
 Test(adaptive, a_permutation_is_faster_than_by_hash_and_in_order)
 {
@@ -96,6 +102,40 @@ Test(adaptive, a_permutation_is_faster_than_by_hash_and_in_order)
 		}
 	cr_expect_lt(all[1].sum_ps, all[0].sum_ps);
 	cr_expect_lt(all[1].slowest_ps, all[0].slowest_ps);
+}
+
+/*
+ * A flow that has moved stands behind a stall, and pauses keep its host silent for as long: it goes on where its packets
+ * are, not by its hash.
+ */
+Test(adaptive, what_stood_still_goes_on_in_order)
+{
+	uint64_t moves = 0;
+
+	for (uint32_t seed = 1; seed <= 4; seed++) {
+		struct outcome outcome;
+		char text[2048];
+
+		snprintf(text, sizeof(text),
+			 "duration: 30ms\nseed: %u\n"
+			 "fabric: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 2}}\n"
+			 "hosts: {cc: none, mtu: 4096}\n"
+			 "leaf: {balance: {mode: adaptive}, memory: 64MiB}\n"
+			 "traffic:\n"
+			 "  - flow: {from: leaf1.h1, to: leaf2.h1, bytes: 50MB}\n"
+			 "  - flow: {from: leaf1.h2, to: leaf2.h2, bytes: 50MB}\n"
+			 "faults:\n"
+			 "  - stall: {link: leaf1-spine1, at: 1ms, for: 12ms}\n"
+			 "  - stall: {link: leaf1-spine2, at: 14ms, for: 12ms}\n",
+			 seed);
+		run_text(text, &outcome);
+		moves += outcome.moves;
+		cr_expect_eq(outcome.out_of_order, 0, "seed %u: %llu", seed,
+			     (unsigned long long)outcome.out_of_order);
+		cr_expect_eq(outcome.unfinished, 0);
+		cr_expect_eq(outcome.drops, 0);
+	}
+	cr_expect_gt(moves, 0);
 }
 
 Test(adaptive, workers_move_their_flows_in_order)

@@ -118,8 +118,9 @@ Test(elephants, go_by_their_hash_until_they_are_moved)
 	flow->moved = true;
 	cr_expect_eq(send(0, 100, 3, ALL_UP, 10)->uplink, 5);
 	cr_expect_eq(send(0, 100, 3, ALL_UP, 10 + IDLE_PS - 1)->uplink, 5);
-	cr_expect_eq(send(0, 100, 3, ALL_UP, 9 + 2 * IDLE_PS)->uplink, 3, "it had been idle");
-	cr_expect(elephant_movable(flow, 9 + 2 * IDLE_PS), "nothing of it was on its way");
+	/* Its host may have been paused by what waits on that uplink. */
+	cr_expect_eq(send(0, 100, 3, ALL_UP, 9 + 2 * IDLE_PS)->uplink, 5);
+	cr_expect(elephant_movable(flow, 9 + 2 * IDLE_PS));
 }
 
 Test(elephants, leave_an_uplink_that_goes_down)

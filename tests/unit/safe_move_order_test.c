@@ -162,7 +162,7 @@ static void run(struct world *world, uint64_t seed, uint32_t loss_percent, uint6
 					       }));
 	for (uint16_t f = 0; f < FLOWS; f++)
 		for (uint8_t u = 0; u < 2; u++)
-			safe_move_path_set(&world->move, f, u, u, true);
+			safe_move_path_set(&world->move, f, u, u, true, false);
 	for (uint32_t i = 0; i < STEPS; i++)
 		step(world, i);
 	elephants_fini(&world->elephants);

@@ -65,7 +65,7 @@ static void stand_open(struct stand *stand, uint16_t peers, uint8_t uplinks, uin
 					       }));
 	for (uint16_t p = 0; p < peers; p++)
 		for (uint8_t u = 0; u < uplinks; u++)
-			safe_move_path_set(&stand->move, p, u, u, true);
+			safe_move_path_set(&stand->move, p, u, u, true, false);
 }
 
 static void stand_close(struct stand *stand)
@@ -194,6 +194,33 @@ Test(safe_move, leaves_a_path_that_others_use_at_its_other_end)
 		tick(&stand);
 	cr_expect_eq(flow_of(&stand, 0)->uplink, 1);
 	cr_expect_eq(stand.move.counters.moved, 1);
+	stand_close(&stand);
+}
+
+/* Alone on a slow path it moves; and when nothing but a slow path is free, those that share stay. */
+Test(safe_move, leaves_a_slow_path_and_never_takes_one)
+{
+	static const uint16_t peer[4];
+	static const uint8_t alone[] = {0}, crowded[] = {1, 1, 2, 3};
+	struct stand stand;
+
+	stand_open(&stand, 1, 4, 1);
+	safe_move_path_set(&stand.move, 0, 0, 0, true, true);
+	add_elephants(&stand, peer, alone, 1);
+	tell_nothing(&stand);
+	for (uint32_t i = 0; i < 100; i++)
+		tick(&stand);
+	cr_expect_neq(flow_of(&stand, 0)->uplink, 0);
+	cr_expect_eq(stand.move.counters.moved, 1);
+	stand_close(&stand);
+
+	stand_open(&stand, 1, 4, 1);
+	safe_move_path_set(&stand.move, 0, 0, 0, true, true);
+	add_elephants(&stand, peer, crowded, 4);
+	tell_nothing(&stand);
+	for (uint32_t i = 0; i < 2000; i++)
+		tick(&stand);
+	cr_expect_eq(stand.move.counters.begun, 0);
 	stand_close(&stand);
 }
 
@@ -377,7 +404,7 @@ Test(safe_move, aborts_when_the_flow_or_its_new_uplink_has_gone)
 			tick(&stand);
 		flow = flow_of(&stand, 0)->moving ? flow_of(&stand, 0) : flow_of(&stand, 1);
 		if (row == 0) {
-			safe_move_path_set(&stand.move, flow->peer, 1, 1, false);
+			safe_move_path_set(&stand.move, flow->peer, 1, 1, false, false);
 		} else if (row == 1) { /* there and back: on two paths */
 			send(&stand, (uint32_t)flow->key.addresses - 1, flow->peer, 1, 100);
 			send(&stand, (uint32_t)flow->key.addresses - 1, flow->peer, 0, 100);
