@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/lab/uplinks.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,33 +10,52 @@
 #include "tools/lab/fabric.h"
 #include "tools/lab/ratio.h"
 
+/* The wire by which a link carries what a node sends. */
+static const struct wire *wire_from(const struct uplinks *uplinks, uint32_t node, uint32_t link)
+{
+	const struct topology *topology = uplinks->fabric->scenario->topology;
+
+	return &uplinks->fabric->wires[2 * link + (topology->links[link].node[0] == node ? 0 : 1)];
+}
+
+/* Links of a leaf to other switches: those that have a transit network. */
+static bool is_uplink(const struct topology *topology, uint32_t link)
+{
+	return topology->links[link].transit != TOPOLOGY_NONE;
+}
+
+static uint32_t uplink_count(const struct topology *topology, const struct topology_node *node)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < node->link_count; i++)
+		count += is_uplink(topology, node->links[i]);
+	return count;
+}
+
 /* One leaf in one window. */
 static void look_at_leaf(struct uplinks *uplinks, uint32_t node_index)
 {
 	const struct topology *topology = uplinks->fabric->scenario->topology;
 	const struct topology_node *node = &topology->nodes[node_index];
 	uint64_t bytes = 0, rates_bps = 0, worst_bytes = 0;
-	uint32_t links = 0;
 
-	for (uint32_t i = 0; i < node->link_count; i++) {
-		if (topology->links[node->links[i]].transit == TOPOLOGY_NONE)
-			continue;
-		rates_bps += topology->links[node->links[i]].rate_bps;
-		links++;
-	}
-	if (links < 2)
+	if (uplink_count(topology, node) < 2)
 		return;
+	for (uint32_t i = 0; i < node->link_count; i++)
+		if (is_uplink(topology, node->links[i]))
+			rates_bps += topology->links[node->links[i]].rate_bps;
 	for (uint32_t i = 0; i < node->link_count; i++) {
-		const struct topology_link *link = &topology->links[node->links[i]];
-		uint32_t wire = 2 * node->links[i] + (link->node[0] == node_index ? 0 : 1);
+		const struct wire *wire = wire_from(uplinks, node_index, node->links[i]);
+		uint64_t *before = &uplinks->sent_bytes[wire - uplinks->fabric->wires];
 		uint64_t sent_bytes, at_its_pace;
 
-		if (link->transit == TOPOLOGY_NONE)
+		if (!is_uplink(topology, node->links[i]))
 			continue;
-		sent_bytes = uplinks->fabric->wires[wire].sent_bytes - uplinks->sent_bytes[wire];
-		uplinks->sent_bytes[wire] += sent_bytes;
-		at_its_pace =
-			(uint64_t)((unsigned __int128)sent_bytes * rates_bps / link->rate_bps);
+		sent_bytes = wire->sent_bytes - *before;
+		*before += sent_bytes;
+		at_its_pace = (uint64_t)((unsigned __int128)sent_bytes * rates_bps /
+					 topology->links[node->links[i]].rate_bps);
 		bytes += sent_bytes;
 		worst_bytes = at_its_pace > worst_bytes ? at_its_pace : worst_bytes;
 	}
@@ -82,13 +102,43 @@ void uplinks_fini(struct uplinks *uplinks)
 	uplinks->sent_bytes = NULL;
 }
 
+/* What each uplink of a leaf has carried of all that they have. */
+static void add_shares(const struct uplinks *uplinks, uint32_t node_index, json_t *array)
+{
+	const struct topology *topology = uplinks->fabric->scenario->topology;
+	const struct topology_node *node = &topology->nodes[node_index];
+	uint64_t all_bytes = 0;
+
+	if (uplink_count(topology, node) < 2)
+		return;
+	for (uint32_t i = 0; i < node->link_count; i++)
+		if (is_uplink(topology, node->links[i]))
+			all_bytes += wire_from(uplinks, node_index, node->links[i])->sent_bytes;
+	for (uint32_t i = 0; i < node->link_count; i++) {
+		uint64_t bytes = wire_from(uplinks, node_index, node->links[i])->sent_bytes;
+		json_t *object;
+
+		if (!is_uplink(topology, node->links[i]))
+			continue;
+		object = json_object();
+		json_object_set_new(object, "leaf", json_string(node->name));
+		json_object_set_new(object, "name",
+				    json_string(topology->links[node->links[i]].name));
+		json_object_set_new(object, "bytes", json_integer((json_int_t)bytes));
+		ratio_set(object, "share", bytes, all_bytes);
+		json_array_append_new(array, object);
+	}
+}
+
 void uplinks_result(const struct uplinks *uplinks, json_t *result)
 {
 	const struct fabric *fabric = uplinks->fabric;
+	const struct topology *topology = fabric->scenario->topology;
+	json_t *shares = json_array();
 	uint64_t moves = 0, out_of_order = 0, held_max = 0;
 	json_t *object = json_object();
 
-	for (uint32_t i = 0; i < fabric->scenario->topology->switch_count; i++) {
+	for (uint32_t i = 0; i < topology->switch_count; i++) {
 		struct balance_totals totals;
 		struct spray_totals spray;
 
@@ -96,6 +146,8 @@ void uplinks_result(const struct uplinks *uplinks, json_t *result)
 		moves += totals.moves;
 		leaf_spray_totals(fabric->switches[i]->leaf, &spray);
 		held_max = spray.held_bytes_max > held_max ? spray.held_bytes_max : held_max;
+		if (topology->nodes[topology->switches[i]].subnet != 0)
+			add_shares(uplinks, topology->switches[i], shares);
 	}
 	for (uint32_t i = 0; i < fabric->traffic.flow_count; i++)
 		out_of_order += fabric->traffic.flows[i].out_of_order;
@@ -103,5 +155,6 @@ void uplinks_result(const struct uplinks *uplinks, json_t *result)
 	json_object_set_new(object, "moves", json_integer((json_int_t)moves));
 	json_object_set_new(object, "out_of_order", json_integer((json_int_t)out_of_order));
 	json_object_set_new(object, "held_max_bytes", json_integer((json_int_t)held_max));
+	json_object_set_new(object, "uplinks", shares);
 	json_object_set_new(result, "balance", object);
 }

@@ -7,9 +7,10 @@
  * rate) is all on one. The result is the mean over these windows and leaves, weighed by bytes, so that a
  * window with a few acknowledgements counts for little.
  *
- * Results: `balance` {imbalance, moves, out_of_order, held_max_bytes}: the mean above (0: nothing was
+ * Results: `balance` {imbalance, moves, out_of_order, held_max_bytes, uplinks}: the mean above (0: nothing was
  * sent in any whole window), flowlets that left their uplink, arrivals out of order over all flows, and bytes
- * that a leaf held to restore order at most.
+ * that a leaf held to restore order at most. `uplinks` [{leaf, name, bytes, share}]: of each such leaf, what each of
+ * its links to other switches has sent in the whole run, and the share of all that these links have sent.
  *
  * Thread: the lab's.
  */
