@@ -250,9 +250,11 @@ static void fill_route_group(struct snapshot *snapshot, const struct config *con
 	group->count = route->via_count;
 	if (!apply_balance_is_plain(snapshot, config, route))
 		group->balanced = group->count;
+	group->alike = true;
 	for (uint32_t i = 0; i < route->via_count; i++)
-		if (member[i].weight != BALANCE_WEIGHT_MAX)
-			group->balanced = group->count;
+		group->alike &= member[i].weight == BALANCE_WEIGHT_MAX;
+	if (!group->alike)
+		group->balanced = group->count;
 	if (group->balanced != 0) {
 		group->count = 0;
 		group->first = ADJACENCY_NOWHERE;

@@ -30,6 +30,7 @@ struct rte_mbuf;
 #define IP_PROTOCOL_ICMPV6    58
 #define ROCE_UDP_PORT         4791
 #define ROCE_BTH_BYTES        12
+#define ROCE_OPCODE_CNP       0x81 /* congestion notification (annex A17.9.3) */
 #define ETHERNET_BYTES        14
 
 /* The values of the IP kinds are the flags PACKET_IPV4 and PACKET_IPV6 of packet.h. */

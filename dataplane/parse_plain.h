@@ -66,6 +66,11 @@ struct ipv4_words {
 	uint32_t w2; /* destination */
 };
 
+static inline struct ipv4_words ipv4_words_at(const uint8_t *ip)
+{
+	return (struct ipv4_words){load_u64(ip), load_u64(ip + 8), load_u32(ip + 16)};
+}
+
 static inline uint32_t ipv4_total_bytes(const struct ipv4_words *ip)
 {
 	return rte_be_to_cpu_16((uint16_t)(ip->w0 >> 16));
@@ -127,9 +132,7 @@ parse_plain(const uint8_t *frame, uint32_t size, uint32_t length, struct ipv4_wo
 	/* The six bytes of each address as the upper ones of a word. */
 	destination = load_u64(frame) << 16;
 	source = load_u64(frame + 6) << 16;
-	ip->w0 = load_u64(frame + ETHERNET_BYTES);
-	ip->w1 = load_u64(frame + ETHERNET_BYTES + 8);
-	ip->w2 = load_u32(frame + ETHERNET_BYTES + 16);
+	*ip = ipv4_words_at(frame + ETHERNET_BYTES);
 	if (unlikely((load_u32(frame + 12) & 0xffffff) != ETHERTYPE_IPV4_PLAIN))
 		return false;
 	if (unlikely(!source_is_station(source) || source == destination))

@@ -271,56 +271,79 @@ void route_packet(struct worker *worker, struct burst *burst, uint32_t i)
 	send_any(worker, burst, i, adjacency);
 }
 
-/* Any packet that isn't just rewritten and queued. */
+/* Plain packets of a burst whose next hops balance.h says: all at once, behind the others. */
+struct balanced {
+	uint32_t count;
+	struct balance_packet packet[BURST_COUNT_MAX];
+};
+
+/* One of them isn't just rewritten and queued, or it is the sketch's turn. */
+static __rte_noinline void send_balanced(struct worker *worker, struct burst *burst,
+					 const struct balance_packet *balanced)
+{
+	struct rte_mbuf *packet = balanced->packet;
+	const uint8_t *frame = packet_data(packet), *ip = frame + ETHERNET_BYTES;
+	const struct ipv4_words words = ipv4_words_at(ip);
+	struct parsed *parsed;
+	uint32_t i = 0;
+
+	while (burst->packet[i] != packet)
+		i++;
+	parsed = &burst->parsed[i];
+	parsed_set_plain(parsed, frame, packet->data_len, packet_length(packet), &words);
+	parsed->flags |= balanced->sprayed;
+	burst->priority[i] = balanced->priority;
+	if (!balance_passes(&worker->balance, parsed->length))
+		balance_sample(worker, parsed, ip, balanced->priority, balanced->adjacency->egress);
+	send_any(worker, burst, i, balanced->adjacency);
+}
+
+/* Hot. */
+static __rte_noinline void route_balanced(struct worker *worker, struct burst *burst,
+					  struct balanced *balanced, struct classifier *classifier)
+{
+	const struct balance_packet *const end = balanced->packet + balanced->count;
+
+	balance_choose_plain(worker, balanced->packet, balanced->count);
+	balanced->count = 0;
+	for (const struct balance_packet *at = balanced->packet; at != end; at++) {
+		const struct adjacency *adjacency = at->adjacency;
+		const uint8_t priority = at->priority;
+		struct rte_mbuf *packet = at->packet;
+		uint8_t *frame = packet_data(packet), *ip = frame + ETHERNET_BYTES;
+		const uint32_t length = packet_length(packet);
+
+		classifier_count(classifier, priority, length);
+		if (unlikely(length > adjacency->plain_bytes_max ||
+			     !balance_passes(&worker->balance, length))) {
+			send_balanced(worker, burst, at);
+			continue;
+		}
+		ipv4_decrement_ttl(ip, load_u32(ip + 8));
+		memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
+		enqueue(worker, packet, adjacency->egress,
+			(struct packet_meta){
+				.flags = (uint8_t)(PACKET_IPV4 | at->sprayed),
+				.l3_offset = ETHERNET_BYTES,
+				.priority = priority,
+				.cost_bytes = (uint16_t)length,
+			});
+	}
+}
+
+/* Any packet that isn't just rewritten and queued; it mustn't overtake one of its flow that waits. */
 static __rte_noinline void route_other(struct worker *worker, struct burst *burst, uint32_t i,
-				       struct classifier *classifier)
+				       struct balanced *balanced, struct classifier *classifier)
 {
 	struct rte_mbuf *packet = burst->packet[i];
 	struct parsed *parsed = &burst->parsed[i];
 
+	if (balanced->count != 0)
+		route_balanced(worker, burst, balanced, classifier);
 	if (!parse_frame(packet_data(packet), packet->data_len, packet_length(packet), parsed))
 		burst_drop_bad(worker, burst, i);
 	else if (classify(worker, burst, i, classifier))
 		forward_other(worker, burst, i);
-}
-
-/* A plain packet that isn't just rewritten and queued: its group is balanced, or there is another reason. */
-static __rte_noinline void route_balanced(struct worker *worker, struct burst *burst, uint32_t i,
-					  struct classifier *classifier)
-{
-	const struct snapshot *snapshot = burst->snapshot;
-	const struct group *group;
-	struct rte_mbuf *packet = burst->packet[i];
-	struct parsed *parsed = &burst->parsed[i];
-	uint8_t *frame = packet_data(packet);
-	uint32_t length = packet_length(packet);
-	const struct adjacency *adjacency;
-	struct ipv4_words ip;
-	uint8_t priority;
-
-	if (!parse_plain(frame, packet->data_len, length, &ip))
-		__builtin_unreachable(); /* route_burst() has looked */
-	/* Looked up again, lest all other packets carry it along. */
-	group = &snapshot->group[fib_find4(snapshot->fib[0], rte_be_to_cpu_32(ip.w2))];
-	if (group->balanced == 0 || (uint8_t)ip.w1 <= 1) {
-		route_other(worker, burst, i, classifier);
-		return;
-	}
-	parsed_set_plain(parsed, frame, packet->data_len, length, &ip);
-	priority = snapshot->by_dscp[ipv4_traffic_class(&ip) >> 2];
-	burst->priority[i] = priority;
-	classifier_count(classifier, priority, length);
-	adjacency = &snapshot->adjacency[group->members] +
-		    balance_choose(worker, group, parsed, frame + ETHERNET_BYTES, priority);
-	if (!balance_passes(&worker->balance, length))
-		balance_sample(worker, parsed, frame + ETHERNET_BYTES, priority, adjacency->egress);
-	if (length > adjacency->plain_bytes_max) {
-		send_any(worker, burst, i, adjacency);
-		return;
-	}
-	ipv4_decrement_ttl(frame + ETHERNET_BYTES, (uint32_t)ip.w1);
-	memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
-	enqueue_parsed(worker, burst, i, adjacency->egress);
 }
 
 void route_burst(struct worker *worker, struct burst *burst)
@@ -335,7 +358,9 @@ void route_burst(struct worker *worker, struct burst *burst)
 	const uint64_t hash_seed = snapshot->hash_seed;
 	struct rte_mbuf *const *const end = burst->packet + burst->count;
 	struct classifier classifier = classifier_of(burst);
+	struct balanced balanced;
 
+	balanced.count = 0;
 	for (struct rte_mbuf *const *at = burst->packet; at != end; at++) {
 		struct rte_mbuf *packet = *at;
 		uint8_t *frame = packet_data(packet);
@@ -349,14 +374,26 @@ void route_burst(struct worker *worker, struct burst *burst)
 			     load_u64(frame) << 16 != router_mac ||
 			     length > classifier.length_max ||
 			     octets_of((uint32_t)(ip.w1 >> 32), ip.w2) != 0)) {
-			route_other(worker, burst, (uint32_t)(at - burst->packet), &classifier);
+			route_other(worker, burst, (uint32_t)(at - burst->packet), &balanced,
+				    &classifier);
 			continue;
 		}
 		group = &groups[fib_trie_find4(&trie, rte_be_to_cpu_32(ip.w2))];
 		adjacency = &adjacencies[group->first];
-		if (group->count > 1) {
+		if (group->count != 1) {
 			struct parsed parsed; /* in registers too */
 
+			if (group->count == 0) {
+				/* route_balanced() doesn't look at times to live. */
+				if (likely(group->balanced != 0 && (uint8_t)ip.w1 > 1)) {
+					balanced.packet[balanced.count].packet = packet;
+					balanced.packet[balanced.count++].group = group;
+				} else {
+					route_other(worker, burst, (uint32_t)(at - burst->packet),
+						    &balanced, &classifier);
+				}
+				continue;
+			}
 			parsed_set_plain(&parsed, frame, packet->data_len, length, &ip);
 			adjacency += choose(hash_seed, &parsed, frame + ETHERNET_BYTES, group);
 			/* The sketch's turn: route_packet() will see to it. (Cheapest for all others.) */
@@ -364,7 +401,8 @@ void route_burst(struct worker *worker, struct burst *burst)
 				length = UINT32_MAX;
 		}
 		if (unlikely(length > adjacency->plain_bytes_max || (uint8_t)ip.w1 <= 1)) {
-			route_balanced(worker, burst, (uint32_t)(at - burst->packet), &classifier);
+			route_other(worker, burst, (uint32_t)(at - burst->packet), &balanced,
+				    &classifier);
 			continue;
 		}
 		priority = snapshot->by_dscp[ipv4_traffic_class(&ip) >> 2];
@@ -379,5 +417,7 @@ void route_burst(struct worker *worker, struct burst *burst)
 				.cost_bytes = (uint16_t)length,
 			});
 	}
+	if (balanced.count != 0)
+		route_balanced(worker, burst, &balanced, &classifier);
 	classifier_end(worker, burst->port, &classifier);
 }

@@ -132,6 +132,7 @@ struct group {
 	uint16_t balanced; /* VIA of count 0: members that balance_choose() chooses from */
 	uint16_t
 		peer; /* `balanced`: leaf that the packets go to (snapshot.spray); PEER_NONE: not known */
+	bool alike;       /* `balanced`: all members have the same weight */
 	uint32_t first;   /* of `count` adjacencies; count 0: one whose plain_bytes_max is 0 */
 	uint32_t members; /* first of `balanced` adjacencies */
 };

@@ -19,10 +19,12 @@
 #include "dataplane/balance/sketch.h"
 
 struct adaptive;
+struct adjacency;
 struct flowlet_table;
 struct group;
 struct leaf;
 struct parsed;
+struct rte_mbuf;
 struct snapshot;
 struct spray;
 struct spray_turns;
@@ -65,6 +67,19 @@ struct balance_state {
  */
 uint32_t balance_choose(struct worker *worker, const struct group *group, struct parsed *parsed,
 			uint8_t *ip, uint8_t priority);
+
+/* A plain packet of a burst (parse_plain.h) to a balanced group. */
+struct balance_packet {
+	struct rte_mbuf *packet;
+	const struct group *group;
+	/* balance_choose_plain() says: */
+	const struct adjacency *adjacency;
+	uint8_t priority;
+	uint8_t sprayed; /* PARSED_SPRAYED, or 0 */
+};
+
+/** Choose next hops for some of a burst's packets. Hot. */
+void balance_choose_plain(struct worker *worker, struct balance_packet *packet, uint32_t count);
 
 /**
  * A packet goes to one of several next hops. Hot: 4 instructions.

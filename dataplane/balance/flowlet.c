@@ -47,9 +47,8 @@ static uint32_t best_member(struct worker *worker, const struct group *group, ui
 	return chosen;
 }
 
-/* All but a packet in the middle of its flowlet. */
-static __rte_noinline uint32_t flowlet_begin(struct worker *worker, const struct group *group,
-					     struct flowlet *entry, uint32_t hash, uint8_t priority)
+__rte_noinline uint32_t flowlet_begin(struct worker *worker, const struct group *group,
+				      struct flowlet *entry, uint32_t hash, uint8_t priority)
 {
 	const struct adjacency *member = &worker->snapshot->adjacency[group->members];
 	uint64_t gap_ps = worker->snapshot->balance.gap_ps;
@@ -75,27 +74,4 @@ static __rte_noinline uint32_t flowlet_begin(struct worker *worker, const struct
 		.last_ps = worker->now_ps,
 	};
 	return chosen;
-}
-
-uint32_t flowlet_choose(struct worker *worker, const struct group *group, uint32_t hash,
-			uint8_t priority)
-{
-	const struct snapshot *snapshot = worker->snapshot;
-	const struct adjacency *member = &snapshot->adjacency[group->members];
-	struct flowlet_table *table =
-		atomic_load_explicit(&worker->balance.flowlets, memory_order_acquire);
-	struct flowlet *entry;
-	uint32_t kept;
-
-	if (unlikely(table == NULL || group->balanced > BALANCE_MEMBERS_MAX))
-		return balance_weighted(hash, member, group->balanced);
-	entry = &table->entry[hash & table->mask];
-	kept = entry->member - 1u;
-	if (likely(entry->hash == hash &&
-		   worker->now_ps - entry->last_ps < snapshot->balance.gap_ps &&
-		   kept < group->balanced && member[kept].weight != 0)) {
-		entry->last_ps = worker->now_ps;
-		return kept;
-	}
-	return flowlet_begin(worker, group, entry, hash, priority);
 }

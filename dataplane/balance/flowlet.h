@@ -40,11 +40,12 @@ struct flowlet_table {
 struct flowlet_table *flowlet_table_create(uint32_t entries);
 
 /**
- * Path of a packet. Hot: 20 instructions for a packet that goes on in its flowlet.
- * @param hash of its flow
+ * Path of a packet that doesn't go on in its flowlet (choose.h).
+ * @param entry the flow's place in the table, maybe another one's
+ * @param hash  of its flow
  * @return member 0..group->balanced-1
  */
-uint32_t flowlet_choose(struct worker *worker, const struct group *group, uint32_t hash,
-			uint8_t priority);
+uint32_t flowlet_begin(struct worker *worker, const struct group *group, struct flowlet *entry,
+		       uint32_t hash, uint8_t priority);
 
 #endif

@@ -2,33 +2,14 @@
 /* The packet path: numbers at the source, order at the destination; spray.h. */
 #include "dataplane/balance/spray.h"
 
+#include "dataplane/balance/choose.h"
 #include "dataplane/enqueue.h"
 #include "dataplane/internal.h"
 
-/* Opcode of a congestion notification (RoCEv2, IBTA annex A17.9.3). */
-#define OPCODE_CNP 0x81
-
-static inline uint8_t *checksum_of(const struct parsed *parsed, uint8_t *ip)
-{
-	return ip + parsed->l4_offset + 6;
-}
-
-static inline void checksum_set(const struct parsed *parsed, uint8_t *ip, uint16_t value)
-{
-	value = rte_cpu_to_be_16(value);
-	memcpy(checksum_of(parsed, ip), &value, sizeof(value));
-}
-
-static inline uint16_t checksum_get(const struct parsed *parsed, uint8_t *ip)
-{
-	return rte_be_to_cpu_16(load_u16(checksum_of(parsed, ip)));
-}
-
 /* --- source --- */
 
-/* Which uplinks aren't too deep for packets of this priority? */
-static __rte_noinline void look(struct worker *worker, struct spray_leaf *peer,
-				const struct adjacency *member, uint8_t priority)
+__rte_noinline void spray_look(struct worker *worker, struct spray_leaf *peer,
+			       const struct adjacency *member, uint8_t priority)
 {
 	uint32_t depth[WEIGHTS_UPLINKS_MAX] = {0};
 
@@ -78,40 +59,38 @@ static __rte_noinline void clear_cnp(struct spray *spray, const struct parsed *p
 	const struct sprayed_flow *flow = spray_source_find(&spray->source, &key);
 
 	if (flow != NULL && flow->known)
-		checksum_set(parsed, ip, 0);
+		spray_checksum_set(parsed, ip, 0);
 }
 
 /* Where a flow goes that isn't sprayed. */
-static __rte_noinline uint32_t hash_path(const struct worker *worker, const struct spray_leaf *peer,
-					 const struct group *group, const struct parsed *parsed,
-					 const uint8_t *ip)
+static uint32_t hash_path(const struct worker *worker, const struct spray_leaf *peer,
+			  const struct group *group, const struct parsed *parsed, const uint8_t *ip)
 {
 	return spray_hash_path(peer, balance_hash_of_group(worker->snapshot, parsed, ip),
 			       &worker->snapshot->adjacency[group->members], group->balanced);
 }
 
 uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct group *group,
-		      struct parsed *parsed, uint8_t *ip)
+		      struct parsed *parsed, uint8_t *ip, uint8_t priority)
 {
 	struct spray_leaf *peer = &spray->leaf[group->peer];
 	struct spray_decision decision;
 	struct balance_key key;
-	uint32_t uplink;
 
 	if ((parsed->flags & PARSED_ROCE) == 0)
 		return hash_path(worker, peer, group, parsed, ip);
-	if (unlikely(ip[parsed->l4_offset + 8] == OPCODE_CNP)) {
-		if (checksum_get(parsed, ip) != 0)
+	if (unlikely(ip[parsed->l4_offset + 8] == ROCE_OPCODE_CNP)) {
+		if (spray_checksum_get(parsed, ip) != 0)
 			clear_cnp(spray, parsed, ip);
 		return hash_path(worker, peer, group, parsed, ip);
 	}
 	key = balance_key_of(parsed, ip, &spray->secret);
 	decision = spray_source_packet(&spray->source, &key, group->peer, parsed->length,
-				       checksum_get(parsed, ip), worker->now_ps);
+				       spray_checksum_get(parsed, ip), worker->now_ps);
 	if (unlikely(decision.request))
 		note_ask(spray, decision.flow, parsed, ip);
 	if (decision.verdict != SPRAY_PASS)
-		checksum_set(parsed, ip, decision.sequence); /* 0 to clear it */
+		spray_checksum_set(parsed, ip, decision.sequence); /* 0 to clear it */
 	if (decision.verdict == SPRAY_FIRST || decision.verdict == SPRAY_SEQUENCED) {
 		counter_add(&spray->counters.sequenced, 1);
 		parsed->flags |= PARSED_SPRAYED;
@@ -119,12 +98,7 @@ uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct g
 	}
 	if (decision.verdict != SPRAY_SEQUENCED || peer->mask == 0)
 		return hash_path(worker, peer, group, parsed, ip);
-	if (peer->look-- == 0 || time_after(worker->now_ps, peer->looked_ps + SPRAY_LOOK_PS))
-		look(worker, peer, &worker->snapshot->adjacency[group->members],
-		     worker->snapshot->by_dscp[balance_key_dscp(&key)]);
-	uplink = weights_choose(&peer->weights);
-	peer->taken |= UINT32_C(1) << uplink;
-	return uplink;
+	return choose_uplink(worker, worker->snapshot, peer, group, priority);
 }
 
 bool spray_again(struct worker *worker, struct rte_mbuf *packet)
@@ -147,7 +121,7 @@ bool spray_again(struct worker *worker, struct rte_mbuf *packet)
 	if (peer->mask == 0)
 		return false;
 	member = &snapshot->adjacency[group->members];
-	look(worker, peer, member, meta->priority);
+	spray_look(worker, peer, member, meta->priority);
 	member += weights_choose(&peer->weights);
 	if (member->egress == PORT_NONE || member->vlan != 0 ||
 	    packet_length(packet) - meta->l3_offset > member->mtu_bytes)
@@ -207,9 +181,9 @@ static enum resequencer_result arrive(struct worker *worker, struct spray *spray
 				      const struct parsed *parsed, uint8_t *ip, uint16_t egress)
 {
 	struct spray_leaf *peer = &spray->leaf[flow->peer];
-	uint16_t number = checksum_get(parsed, ip);
+	uint16_t number = spray_checksum_get(parsed, ip);
 
-	checksum_set(parsed, ip, SEQUENCE_NONE);
+	spray_checksum_set(parsed, ip, SEQUENCE_NONE);
 	counter_add(&spray->counters.restored, 1);
 	peer->arrived = true;
 	packet->vlan_tci = egress;
@@ -308,7 +282,7 @@ bool spray_strip(struct worker *worker, const struct parsed *parsed, uint8_t *ip
 	struct balance_key key = balance_key_of(parsed, ip, &spray->secret);
 
 	if (resequencer_find(spray->resequencer, &key) != NULL) {
-		checksum_set(parsed, ip, SEQUENCE_NONE);
+		spray_checksum_set(parsed, ip, SEQUENCE_NONE);
 		return true;
 	}
 	/* Whose port isn't known, its worker isn't. */

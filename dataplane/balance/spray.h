@@ -156,7 +156,7 @@ void spray_free(struct spray *spray);
  * @param ip its IP header; the UDP checksum may change
  */
 uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct group *group,
-		      struct parsed *parsed, uint8_t *ip);
+		      struct parsed *parsed, uint8_t *ip, uint8_t priority);
 
 /**
  * A packet, PACKET_SPRAYED, waits for a port whose link went down: queue it for another uplink. It isn't charged.
@@ -173,6 +173,17 @@ static inline uint32_t spray_hash_path(const struct spray_leaf *peer, uint32_t h
 {
 	return peer->mask != 0 ? balance_draw(hash, peer->share, sizeof(peer->share[0]), count)
 			       : balance_weighted(hash, member, count);
+}
+
+static inline void spray_checksum_set(const struct parsed *parsed, uint8_t *ip, uint16_t value)
+{
+	value = __builtin_bswap16(value);
+	memcpy(ip + parsed->l4_offset + 6, &value, sizeof(value));
+}
+
+static inline uint16_t spray_checksum_get(const struct parsed *parsed, const uint8_t *ip)
+{
+	return __builtin_bswap16(load_u16(ip + parsed->l4_offset + 6));
 }
 
 /** May a packet from the fabric carry a number? @param ip its IP header */
@@ -215,7 +226,11 @@ uint64_t spray_run(struct worker *worker, uint64_t now_ps);
 /** Free all that is held, counted as DROP_STOPPED. All workers have stopped. */
 void spray_flush(struct worker *worker);
 
-/* --- between the files behind this header, and adaptive.h --- */
+/* --- between the files behind this header, choose.h and adaptive.h --- */
+
+/** Look which uplinks aren't too deep for packets of this priority. */
+void spray_look(struct worker *worker, struct spray_leaf *peer, const struct adjacency *member,
+		uint8_t priority);
 
 /** What a flow is called in messages. @param key, parsed, ip of a packet of it */
 void spray_name(struct spray_flow *name, const struct balance_key *key, const struct parsed *parsed,

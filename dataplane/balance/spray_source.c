@@ -1,34 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dataplane/balance/spray_source.h"
 
-#include "dataplane/balance/sequence.h"
 #include "dataplane/units.h"
-
-/* Entries among which a flow's is: neighbours in memory. */
-#define WAYS 4
 
 #define SWEEP_PARTS 64
 
 /* Requests that stay without an answer before the flow is left alone for a while. */
 #define REQUESTS_MAX 8
-
-/* The first of the entries among which a key's is. */
-static inline struct sprayed_flow *ways_of(const struct spray_source *source,
-					   const struct balance_key *key)
-{
-	return &source->flow[balance_key_hash(key, source->params.seed) & source->mask &
-			     ~(uint32_t)(WAYS - 1)];
-}
-
-struct sprayed_flow *spray_source_find(struct spray_source *source, const struct balance_key *key)
-{
-	struct sprayed_flow *way = ways_of(source, key);
-
-	for (uint32_t i = 0; i < WAYS; i++)
-		if (way[i].state != SPRAY_FREE && balance_key_equal(&way[i].key, key))
-			return &way[i];
-	return NULL;
-}
 
 /* May another flow have this entry? What the other end knows stays, and so does what it may soon know. */
 static bool is_spare(const struct spray_source *source, const struct sprayed_flow *flow,
@@ -50,9 +28,9 @@ static bool is_spare(const struct spray_source *source, const struct sprayed_flo
 static struct sprayed_flow *place(struct spray_source *source, const struct balance_key *key,
 				  uint16_t peer, uint64_t now_ps)
 {
-	struct sprayed_flow *way = ways_of(source, key), *best = NULL;
+	struct sprayed_flow *way = spray_source_ways(source, key), *best = NULL;
 
-	for (uint32_t i = 0; i < WAYS; i++) {
+	for (uint32_t i = 0; i < SPRAY_WAYS; i++) {
 		if (!is_spare(source, &way[i], now_ps))
 			continue;
 		if (way[i].state == SPRAY_FREE) {

@@ -15,22 +15,54 @@
 #include <stdint.h>
 
 #include "dataplane/balance/balance.h"
+#include "dataplane/snapshot.h"
 
 #define SPRAY_TURNS 256
-
-struct adjacency;
 
 /* What members have earned and not spent: less than the sum of all weights, either way. */
 struct spray_turns {
 	int32_t credit[SPRAY_TURNS][BALANCE_MEMBERS_MAX];
+	uint8_t next[SPRAY_TURNS]; /* where all weigh the same */
 };
+
+/** The next member of a group whose members all weigh the same. Hot. */
+static inline uint32_t spray_unordered_turn(struct spray_turns *turns, uint32_t turn,
+					    uint32_t count)
+{
+	uint32_t next = turns->next[turn % SPRAY_TURNS];
+
+	if (next >= count)
+		next = 0;
+	turns->next[turn % SPRAY_TURNS] = (uint8_t)(next + 1);
+	return next;
+}
 
 /**
  * The next member. Hot: 10 instructions for each member.
  * @param turn   of the flow, any number
  * @param member adjacencies, `count` of them, at most BALANCE_MEMBERS_MAX
  */
-uint32_t spray_unordered_next(struct spray_turns *turns, uint32_t turn,
-			      const struct adjacency *member, uint32_t count);
+static inline uint32_t spray_unordered_next(struct spray_turns *turns, uint32_t turn,
+					    const struct adjacency *member, uint32_t count)
+{
+	int32_t *credit = turns->credit[turn % SPRAY_TURNS];
+	int32_t most = INT32_MIN, sum = 0;
+	uint32_t chosen = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		int32_t weight = (int32_t)member[i].weight;
+
+		if (weight == 0)
+			continue;
+		sum += weight;
+		credit[i] += weight;
+		if (credit[i] > most) {
+			most = credit[i];
+			chosen = i;
+		}
+	}
+	credit[chosen] -= sum;
+	return chosen;
+}
 
 #endif

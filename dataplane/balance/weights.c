@@ -149,25 +149,34 @@ void weights_update(struct weights *weights, const struct weights_news *news)
 
 void weights_look(struct weights *weights, const uint32_t *queue_bytes, uint32_t live)
 {
-	uint32_t mask = weights->live & live, shortest = UINT32_MAX;
-	uint32_t heaviest = 0;
-	int64_t cap = 3 * (int64_t)weights->sum;
+	const weights_lanes bit = {1, 2, 4, 8};
+	const int32_t cap = 3 * weights->sum; /* below 2^24 */
+	uint32_t mask = weights->live & live, heaviest = 0;
+	int32_t shortest = INT32_MAX;
 
 	if (mask == 0)
 		mask = live;
-	for (uint32_t i = 0; i < weights->count; i++)
-		if ((mask >> i & 1) != 0 && weights_get(weights, i) > heaviest)
-			heaviest = weights_get(weights, i);
-	for (uint32_t i = 0; i < weights->count; i++)
-		if ((mask >> i & 1) != 0 && 2 * weights_get(weights, i) >= heaviest &&
-		    queue_bytes[i] < shortest)
-			shortest = queue_bytes[i];
-	for (uint32_t i = 0; i < weights->count; i++) {
-		bool taken = (mask >> i & 1) != 0 &&
-			     (uint64_t)queue_bytes[i] <= (uint64_t)shortest + WEIGHTS_SLACK_BYTES;
+	for (uint32_t left = mask; left != 0; left &= left - 1) {
+		uint32_t weight = weights_get(weights, (uint32_t)__builtin_ctz(left));
 
-		weights->barred[i / WEIGHTS_LANES][i % WEIGHTS_LANES] = taken ? 0 : WEIGHTS_BARRED;
-		weights->credit[i / WEIGHTS_LANES][i % WEIGHTS_LANES] = (int32_t)clamp(
-			weights->credit[i / WEIGHTS_LANES][i % WEIGHTS_LANES], -cap, cap);
+		heaviest = weight > heaviest ? weight : heaviest;
+	}
+	for (uint32_t left = mask; left != 0; left &= left - 1) {
+		uint32_t u = (uint32_t)__builtin_ctz(left);
+
+		if (2 * weights_get(weights, u) >= heaviest && (int32_t)queue_bytes[u] < shortest)
+			shortest = (int32_t)queue_bytes[u];
+	}
+	for (uint32_t group = 0; WEIGHTS_LANES * group < weights->count; group++) {
+		weights_lanes most = {cap, cap, cap, cap}, queue, barred;
+		weights_lanes credit = weights->credit[group];
+		const int32_t taken = (int32_t)(mask >> WEIGHTS_LANES * group);
+		const size_t first = (size_t)WEIGHTS_LANES * group;
+
+		memcpy(&queue, queue_bytes + first, sizeof(queue));
+		barred = (queue - shortest > WEIGHTS_SLACK_BYTES) | ((bit & taken) == 0);
+		weights->barred[group] = barred & WEIGHTS_BARRED;
+		credit = weights_larger(credit, -most);
+		weights->credit[group] = -weights_larger(-credit, -most);
 	}
 }

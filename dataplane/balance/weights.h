@@ -98,9 +98,9 @@ void weights_set(struct weights *weights, uint32_t uplink, uint32_t weight);
 
 /**
  * Look at the queues, once a burst of at most 64 packets: which uplinks aren't too deep. Credits are capped.
- * @param queue_bytes of each uplink
+ * @param queue_bytes of WEIGHTS_UPLINKS_MAX uplinks, below 2^31
  * @param live        bit mask of uplinks that may be taken now; when all of them are down, all of live
- * Cost: 40 instructions an uplink.
+ * Cost: 12 instructions an uplink.
  */
 void weights_look(struct weights *weights, const uint32_t *queue_bytes, uint32_t live);
 
@@ -111,32 +111,35 @@ static inline weights_lanes weights_larger(weights_lanes a, weights_lanes b)
 	return (a & first) | (b & ~first);
 }
 
+/* Four uplinks earn their weights. @return their credits, of equal ones the first the largest */
+static inline weights_lanes weights_earn(struct weights *weights, uint32_t group,
+					 weights_lanes order)
+{
+	return ((weights->credit[group] += weights->weight[group]) | order) +
+	       weights->barred[group];
+}
+
 /**
- * The uplink of the next packet. Hot: at most 40 instructions with up to eight uplinks.
+ * The uplink of the next packet. Hot: 25 instructions, and 12 for each four uplinks.
  * @return one of those that weights_look() found; 0 when there was none
  */
 static inline uint32_t weights_choose(struct weights *weights)
 {
-	weights_lanes order = {31, 30, 29, 28}, best = {INT32_MIN, INT32_MIN, INT32_MIN, INT32_MIN};
-	uint32_t uplink, group = 0;
+	weights_lanes order = {31, 30, 29, 28};
+	weights_lanes best = weights_earn(weights, 0, order);
+	int32_t *credit = (int32_t *)weights->credit;
+	uint32_t uplink;
 	int32_t richest;
 
-	do {
-		/* Of equally rich ones the first. */
-		weights_lanes one = weights->credit[group] += weights->weight[group];
-		weights_lanes two = weights->credit[group + 1] += weights->weight[group + 1];
-
-		one = (one | order) + weights->barred[group];
-		two = (two | (order - WEIGHTS_LANES)) + weights->barred[group + 1];
-		best = weights_larger(best, weights_larger(one, two));
-		order -= 2 * WEIGHTS_LANES;
-		group += 2;
-	} while (WEIGHTS_LANES * group < weights->count);
+	for (uint32_t group = 1; WEIGHTS_LANES * group < weights->count; group++) {
+		order -= WEIGHTS_LANES;
+		best = weights_larger(best, weights_earn(weights, group, order));
+	}
 	best = weights_larger(best, __builtin_shufflevector(best, best, 2, 3, 0, 1));
 	best = weights_larger(best, __builtin_shufflevector(best, best, 1, 0, 3, 2));
 	richest = best[0];
 	uplink = richest < WEIGHTS_BARRED / 2 ? 0 : 31 - ((uint32_t)richest & 31);
-	weights->credit[uplink / WEIGHTS_LANES][uplink % WEIGHTS_LANES] -= weights->sum;
+	credit[uplink] -= weights->sum;
 	return uplink;
 }
 

@@ -86,8 +86,8 @@ Test(weights, LB_UNEQUAL_begins_with_the_speeds_of_links)
 Test(weights, never_takes_a_dead_or_a_deep_uplink)
 {
 	struct weights weights = equal(10);
-	uint32_t queues[10] = {90000, 60000, 60001, 30000, 90000,
-			       90000, 90000, 90000, 90000, 60000};
+	uint32_t queues[WEIGHTS_UPLINKS_MAX] = {90000, 60000, 60001, 30000, 90000,
+						90000, 90000, 90000, 90000, 60000};
 
 	for (uint32_t i = 0; i < 1000; i++) {
 		uint32_t uplink;

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * choose - what the modes do for nearly every packet, in line: balance.c does it for a packet of any kind, plain.c
+ * for all plain ones of a burst.
+ *
+ * Thread: the worker of the burst.
+ */
+#ifndef DATAPLANE_BALANCE_CHOOSE_H
+#define DATAPLANE_BALANCE_CHOOSE_H
+
+#include "dataplane/balance/flowlet.h"
+#include "dataplane/balance/hash.h"
+#include "dataplane/balance/spray.h"
+#include "dataplane/balance/spray_unordered.h"
+#include "dataplane/internal.h"
+
+/** Of a flow that may move between flowlets. Hot: 20 instructions for one that goes on in its flowlet. */
+static inline uint32_t choose_flowlet(struct worker *worker, const struct snapshot *snapshot,
+				      const struct group *group, uint32_t hash, uint8_t priority)
+{
+	const struct adjacency *member = &snapshot->adjacency[group->members];
+	struct flowlet_table *table =
+		atomic_load_explicit(&worker->balance.flowlets, memory_order_acquire);
+	struct flowlet *entry;
+	uint32_t kept;
+
+	if (unlikely(table == NULL || group->balanced > BALANCE_MEMBERS_MAX))
+		return balance_weighted(hash, member, group->balanced);
+	entry = &table->entry[hash & table->mask];
+	kept = entry->member - 1u;
+	if (likely(entry->hash == hash &&
+		   worker->now_ps - entry->last_ps < snapshot->balance.gap_ps &&
+		   kept < group->balanced && member[kept].weight != 0)) {
+		entry->last_ps = worker->now_ps;
+		return kept;
+	}
+	return flowlet_begin(worker, group, entry, hash, priority);
+}
+
+/** The next one. Hot: 10 instructions where all members are alike. */
+static inline uint32_t choose_unordered(struct worker *worker, const struct snapshot *snapshot,
+					const struct group *group, uint32_t hash)
+{
+	const struct adjacency *member = &snapshot->adjacency[group->members];
+	struct spray_turns *turns =
+		atomic_load_explicit(&worker->balance.turns, memory_order_acquire);
+
+	if (unlikely(turns == NULL || group->balanced > BALANCE_MEMBERS_MAX))
+		return balance_weighted(hash, member, group->balanced);
+	counter_add(&worker->balance.counters.sprayed, 1);
+	if (likely(group->alike))
+		return spray_unordered_turn(turns, hash, group->balanced);
+	return spray_unordered_next(turns, hash, member, group->balanced);
+}
+
+/** Uplink of a sprayed packet. Hot: 50 instructions, by up to eight uplinks. */
+static inline uint32_t choose_uplink(struct worker *worker, const struct snapshot *snapshot,
+				     struct spray_leaf *peer, const struct group *group,
+				     uint8_t priority)
+{
+	uint32_t uplink;
+
+	if (unlikely(peer->look-- == 0 ||
+		     time_after(worker->now_ps, peer->looked_ps + SPRAY_LOOK_PS)))
+		spray_look(worker, peer, &snapshot->adjacency[group->members], priority);
+	uplink = weights_choose(&peer->weights);
+	peer->taken |= UINT32_C(1) << uplink;
+	peer->sprayed_ps = worker->now_ps;
+	return uplink;
+}
+
+#endif
