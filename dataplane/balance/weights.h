@@ -98,7 +98,7 @@ void weights_set(struct weights *weights, uint32_t uplink, uint32_t weight);
 
 /**
  * Look at the queues, once a burst of at most 64 packets: which uplinks aren't too deep. Credits are capped.
- * @param queue_bytes of WEIGHTS_UPLINKS_MAX uplinks, below 2^31
+ * @param queue_bytes of each uplink, below 2^31; readable for a multiple of WEIGHTS_LANES
  * @param live        bit mask of uplinks that may be taken now; when all of them are down, all of live
  * Cost: 12 instructions an uplink.
  */
