@@ -28,6 +28,7 @@
 #include "dataplane/port_timers.h"
 #include "dataplane/punt.h"
 #include "dataplane/queue.h"
+#include "dataplane/recorder.h"
 #include "dataplane/snapshot.h"
 #include "dataplane/worker.h"
 
@@ -54,6 +55,7 @@ struct leaf {
 	struct handover *handover;  /* [from][to]; NULL with one worker */
 	struct rte_mempool *pool;
 	struct rte_rcu_qsbr *qsbr;
+	struct recorder_request *record; /* what recorders shall do; NULL: there are none */
 	struct worker *worker[WORKER_COUNT_MAX];
 	struct account *account[PRIORITY_COUNT][WORKER_COUNT_MAX]; /* their account_rows */
 	bool queue_pools_owned;
@@ -113,8 +115,10 @@ struct worker {
 	uint16_t shedding;           /* how many of them shed lossy packets */
 	bool late;                   /* the burst's ring holds frames */
 	struct mark_random random;
-	struct port_bits watched; /* ports whose peers pause (storm.h) */
-	uint64_t storm_ps;        /* when to look at them */
+	struct port_bits watched;  /* ports whose peers pause (storm.h) */
+	uint64_t storm_ps;         /* when to look at them */
+	uint64_t record_ps;        /* when the recorder looks */
+	struct recorder *recorder; /* NULL: none */
 	struct policer flood_policer;
 	struct policer punt_policer[PUNT_COUNT];
 	_Atomic uint64_t polls, rx_packets, tx_packets;

@@ -48,6 +48,7 @@ static void worker_free(struct leaf *leaf, struct worker *worker)
 	free(worker->queue_counters);
 	free(worker->queue_rare);
 	free(worker->backlog);
+	recorder_free(worker->recorder);
 	balance_free(worker);
 	free(worker);
 }
@@ -164,6 +165,7 @@ void leaf_free(struct leaf *leaf)
 	for (uint16_t i = 0; i < leaf->worker_count; i++)
 		worker_free(leaf, leaf->worker[i]);
 	handover_free(leaf);
+	free(leaf->record);
 	free(leaf->qsbr);
 	fdb_free(leaf->fdb);
 	free(leaf->owner);

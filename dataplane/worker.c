@@ -47,6 +47,7 @@ static __rte_noinline void start(struct worker *worker, uint64_t now_ps)
 	}
 	worker->sweep_ps = now_ps;
 	worker->storm_ps = now_ps + STORM_IDLE_PS;
+	worker->record_ps = now_ps;
 	worker->started = true;
 }
 
@@ -233,12 +234,17 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 		buffer_evaluate(worker, now_ps); /* what was dropped waits no more */
 		more |= !port_bits_empty(&worker->tx_ready);
 	}
+	/* Last, so that it sees what is left. */
+	if (unlikely(!time_after(worker->record_ps, now_ps)))
+		recorder_look(worker, now_ps);
 	due_ps = time_min(time_min(worker->sweep_ps, worker->storm_ps), spray_ps);
 	rte_rcu_qsbr_quiescent(leaf->qsbr, worker->id);
 	if (more)
 		return now_ps;
 	if (!worker->alone && handover_waits(worker))
 		due_ps = time_min(due_ps, now_ps + HANDOVER_RETRY_PS);
+	if (unlikely(worker->recorder != NULL))
+		due_ps = time_min(due_ps, recorder_due_ps(worker, now_ps));
 	if (worker->timers.count != 0)
 		due_ps = time_min(due_ps, port_timers_next(&worker->timers));
 	return due_ps;
