@@ -293,6 +293,7 @@ struct config_telemetry {
 	struct config_listen http; /* default 127.0.0.1:9469 */
 	uint64_t history_ps;       /* default 5 min */
 	uint64_t long_pause_ps;    /* longer ones are events */
+	uint64_t record_ps;        /* interval of the queue depths that are always recorded */
 	struct config_marks marks;
 };
 

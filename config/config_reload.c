@@ -101,6 +101,9 @@ int config_check_reload(const struct config *old, const struct config *new,
 			    "telemetry.history, %" PRIu64 " s, was %" PRIu64 " s: it " STAYS,
 			    new->telemetry.history_ps / PS_PER_S,
 			    old->telemetry.history_ps / PS_PER_S);
+	if (old->telemetry.record_ps != new->telemetry.record_ps)
+		config_fail(new, errors, config_mark_of(new, "telemetry.record"),
+			    "telemetry.record " STAYS);
 	if (old->balance.flows != new->balance.flows)
 		config_fail(new, errors, config_mark_of(new, "balance.flows"),
 			    "balance.flows, %u, was %u: it " STAYS, new->balance.flows,

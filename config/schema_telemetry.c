@@ -81,6 +81,10 @@ static const struct schema_row telemetry_rows[] = {
 	 .help = "A pause that lasts longer, of a queue here or of a peer, is an event."},
 	{"marks", SCHEMA_MAP, SCHEMA_FIELD(struct config_telemetry, marks), .table = &marks_table,
 	 .fallback_help = "off", .flags = SCHEMA_RELOADABLE, .help = "Marks of a job over HTTP."},
+	{"record", SCHEMA_TIME, SCHEMA_FIELD(struct config_telemetry, record_ps), .min = PS_PER_US,
+	 .max = PS_PER_S, .fallback = "100us",
+	 .help = "How often depths of queues are recorded all the time, for `roceleafctl record "
+		 "--last`. A worker keeps the last 262144 changes, in 4 MiB."},
 	{0},
 };
 

@@ -140,6 +140,8 @@ static int start_leaf(struct daemon *daemon)
 	daemon->leaf = leaf_create(&params);
 	if (daemon->leaf == NULL)
 		return start_failed(daemon, "tables of the leaf", rte_strerror(rte_errno));
+	if (leaf_record_create(daemon->leaf, RECORDER_SLOTS, config->telemetry.record_ps) != 0)
+		return start_failed(daemon, "recorders", strerror(ENOMEM));
 	daemon->cpu = cpu_io_open(daemon->port_count, CPU_RING_PACKETS);
 	if (daemon->cpu == NULL)
 		return start_failed(daemon, "port of the CPU", rte_strerror(rte_errno));
@@ -243,27 +245,6 @@ static void on_punt(void *context)
 	cpu_io_woken(daemon->cpu);
 }
 
-static void on_request(void *context, const struct socket_request *request, FILE *reply)
-{
-	struct daemon *daemon = context;
-
-	switch (request->command) {
-	case SOCKET_RELOAD:
-		(void)reload_run(daemon, reply);
-		break;
-	case SOCKET_MARK:
-		marks_note(daemon, request->argument, reply);
-		break;
-	case SOCKET_CLEAR_PEAKS:
-		watch_clear_peaks(daemon, request->argument, reply);
-		break;
-	case SOCKET_PING:
-		(void)fprintf(reply, "ok roceleaf %s, leaf %s\n", ROCELEAF_VERSION,
-			      daemon->config->leaf.name);
-		break;
-	}
-}
-
 /* SIGHUP: as a reload over the socket, but the answer is in the log. */
 static void reload_quietly(struct daemon *daemon)
 {
@@ -319,6 +300,7 @@ static void tick(struct daemon *daemon, uint64_t now_ns)
 	watch_devices(daemon);
 	watch_peaks(daemon, now_ns);
 	marks_tick(daemon);
+	record_tick(daemon, now_ns);
 	hold_stats(daemon->hold, &stats);
 	if (stats.refused > daemon->hold_refused_told)
 		events_add(daemon->events, EVENT_HOLD_FULL, EVENT_PORT_NONE,
@@ -377,7 +359,7 @@ static int start_loop(struct daemon *daemon)
 	if (error != 0)
 		return start_failed(daemon, "control loop", strerror(-error));
 	(void)runtime_path(daemon->config, DAEMON_CONTROL_SOCKET, path, sizeof(path));
-	daemon->socket = socket_open(path, &daemon->loop, on_request, daemon);
+	daemon->socket = socket_open(path, &daemon->loop, request_run, daemon);
 	if (daemon->socket == NULL)
 		return start_failed(daemon, path, strerror(errno));
 	return 0;
@@ -522,6 +504,7 @@ static int stop(struct daemon *daemon)
 		(void)rte_eal_cleanup();
 	faults_free(daemon->faults);
 	marks_free(daemon);
+	recording_free(&daemon->record.kept);
 	hold_free(daemon->hold);
 	neighbours_free(daemon->neighbours);
 	free(daemon->port);

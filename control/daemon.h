@@ -171,6 +171,14 @@ uint32_t daemon_steps(struct daemon *daemon, uint64_t after, struct step *out, u
 struct history;
 const struct history *daemon_history(const struct daemon *daemon);
 
+/** The last recording that was asked for (recording.h); NULL: none yet. */
+struct recording;
+const struct recording *daemon_recording(const struct daemon *daemon);
+
+/** What was recorded lately anyway. @return as recording_take() */
+int daemon_record_last(const struct daemon *daemon, uint64_t last_ps, uint16_t port,
+		       uint8_t priority, struct recording *recording);
+
 /* --- the control thread's own entry points --- */
 
 struct daemon_options {

@@ -79,6 +79,7 @@ static const struct route {
 	{"GET", "/v1/events", http_events, false},
 	{"GET", "/v1/history", http_history, false},
 	{"POST", "/v1/marks", http_marks, false},
+	{"GET", "/v1/record", http_record, false},
 	{"GET", "/v1/show/", http_show, true},
 };
 

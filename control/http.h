@@ -14,6 +14,11 @@
  *				the next time}; of all priorities together, or ?priority=P
  *	POST /v1/marks		the body, one line of UTF-8, is a mark of a job (steps.h). Only with
  *				telemetry.marks, and for those who know the token (RFC 6750): else 403, 401
+ *	GET /v1/record		queue depths in time (recording.h): {"ports": [names], "age_ns" of its begin,
+ *				"duration_ns", "every_ns", "trigger_ns" or null, "complete", "samples": [[ns since
+ *				its begin, port, priority, bytes, flags of recorder.h]]}; the last one that
+ *				roceleafctl asked for, or with ?last_ms=N what was recorded lately anyway;
+ *				&port=NAME and &priority=P
  *	GET /v1/show/NAME	what `roceleafctl show NAME --json` prints
  * HEAD as well; any other method is answered 405, any other path 404. http_handler.h has how a path is
  * added.

@@ -61,6 +61,7 @@ http_handler_fn http_metrics; /* GET /metrics: openmetrics.h */
 http_handler_fn http_events;  /* GET /v1/events?after=N */
 http_handler_fn http_history; /* GET /v1/history?after=N&priority=P */
 http_handler_fn http_marks;   /* POST /v1/marks */
+http_handler_fn http_record;  /* GET /v1/record?last_ms=N&port=NAME&priority=P */
 http_handler_fn http_show;    /* GET /v1/show/NAME: telemetry_show() */
 
 #endif

@@ -38,6 +38,7 @@ int socket_parse(const char *line, struct socket_request *request, const char **
 		{"reload", SOCKET_RELOAD, false},
 		{"mark", SOCKET_MARK, true},
 		{"clear-peaks", SOCKET_CLEAR_PEAKS, true},
+		{"record", SOCKET_RECORD, true},
 		{"ping", SOCKET_PING, false},
 	};
 	size_t length = strcspn(line, " ");
@@ -55,7 +56,8 @@ int socket_parse(const char *line, struct socket_request *request, const char **
 		*request = (struct socket_request){commands[i].command, rest};
 		return 0;
 	}
-	*error = "unknown command; there are reload, mark TEXT, clear-peaks KIND and ping";
+	*error =
+		"unknown command; there are reload, mark TEXT, clear-peaks KIND, record WORDS and ping";
 	return -EINVAL;
 }
 

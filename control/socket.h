@@ -6,6 +6,7 @@
  *	              and nothing has changed
  *	mark TEXT\n   ok TEXT\n  puts a note among the events
  *	clear-peaks KIND\n  ok TEXT\n  forgets the peaks of a kind (leaf.h: user, periodic, persistent)
+ *	record WORDS\n   ok TEXT\n  see record.c
  *	ping\n        ok TEXT\n
  *
  * Anything else answers `error ...`. SOCKET_CLIENTS at a time, lines of at most SOCKET_LINE_BYTES;
@@ -31,6 +32,7 @@ enum socket_command {
 	SOCKET_MARK,
 	SOCKET_PING,
 	SOCKET_CLEAR_PEAKS,
+	SOCKET_RECORD,
 };
 
 struct socket_request {

@@ -5,7 +5,8 @@
  * daemon.c starts and stops it and runs the loop, publish.c builds snapshots and frees old ones,
  * reload.c takes over a new config, ports.c opens devices and follows their links, punt.c carries
  * frames between the dataplane and the TAPs, interfaces.c keeps the TAPs, watch.c makes events of
- * counters and clears peaks, marks.c keeps the history and a job's steps, view.c shows it all to readers.
+ * counters and clears peaks, request.c carries out what comes over the control
+ * socket, record.c records queue depths, marks.c keeps the history and a job's steps, view.c shows it all to readers.
  *
  * Thread: control, which holds `lock` all the time but while it sleeps, and in those parts of a reload
  * that change nothing yet. So nothing here has to take it.
@@ -27,6 +28,7 @@
 #include "control/memory.h"
 #include "control/neighbours.h"
 #include "control/netlink.h"
+#include "control/recording.h"
 #include "control/socket.h"
 #include "control/steps.h"
 #include "control/tap.h"
@@ -130,6 +132,13 @@ struct daemon {
 	struct steps *steps;
 	struct history_look *mark_look; /* for the moment of a mark, and of who asks */
 	struct step_port *mark_port;
+	struct {
+		struct record_request request; /* asked of the workers last */
+		uint32_t number;
+		bool asked, keeps;     /* it isn't over; there is one that is */
+		uint64_t asked_ns;     /* when somebody last wanted to know */
+		struct recording kept; /* the last one that is over */
+	} record;
 	bool stop;
 	uint64_t peaks_due_ns;
 	uint64_t tick_due_ns, link_poll_due_ns, look_due_ns;
@@ -271,6 +280,19 @@ void marks_note(struct daemon *daemon, const char *text, FILE *reply);
 
 /** Look for the history. Once a second. */
 void marks_tick(struct daemon *daemon);
+
+/* --- request.c --- */
+
+/** A request over the control socket: a socket_handler. @param context the daemon */
+void request_run(void *context, const struct socket_request *request, FILE *reply);
+
+/* --- record.c --- */
+
+/** Carry out a request for a recording. */
+void record_command(struct daemon *daemon, const char *text, FILE *reply);
+
+/** Stop what nobody waits for. Once a second. */
+void record_tick(struct daemon *daemon, uint64_t now_ns);
 
 /* --- reload.c --- */
 

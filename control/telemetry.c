@@ -55,6 +55,9 @@ static const struct table {
 	 "Time and packets of workers. Parameter: cursor"},
 	{COMMAND_PREFIX "marks", telemetry_marks, NULL,
 	 "Between marks of a job. Parameter: number of one"},
+	{COMMAND_PREFIX "record", telemetry_record, "recording",
+	 "Samples of the last recording. Parameter: cursor"},
+	{COMMAND_PREFIX "recording", telemetry_recording, NULL, "The last recording, one row"},
 	{COMMAND_PREFIX "events", telemetry_events, NULL,
 	 "Events after a number. Parameter: that number"},
 };

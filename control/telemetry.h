@@ -25,6 +25,8 @@
  *	/roceleaf/reasons      every reason there is, with its help
  *	/roceleaf/workers      time and packets of each worker
  *	/roceleaf/marks        what was counted between marks of a job, oldest first
+ *	/roceleaf/record       queue depths in time, of the last recording
+ *	/roceleaf/recording    one row: what that is
  *	/roceleaf/events       what happened, oldest first
  *
  * Each answers with one page of a table, by column:

@@ -49,6 +49,8 @@ telemetry_table_fn telemetry_flows;
 
 /* telemetry_addresses.c: what has addresses in it */
 telemetry_table_fn telemetry_marks;
+telemetry_table_fn telemetry_record;
+telemetry_table_fn telemetry_recording;
 telemetry_table_fn telemetry_fdb;
 telemetry_table_fn telemetry_routes;
 telemetry_table_fn telemetry_neighbours;

@@ -181,6 +181,12 @@ uint32_t daemon_steps(struct daemon *daemon, uint64_t after, struct step *out, u
 	return n;
 }
 
+const struct recording *daemon_recording(const struct daemon *daemon)
+{
+	(void)daemon;
+	return fake.recording;
+}
+
 /* --- events.h --- */
 
 uint32_t events_read(struct events *events, uint64_t after, struct event *out, uint32_t max)

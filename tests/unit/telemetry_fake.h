@@ -37,6 +37,7 @@ extern struct fake {
 	uint64_t events;
 	char event_text[EVENTS_TEXT_BYTES];
 	uint64_t steps; /* the last of them runs */
+	struct recording *recording;
 	uint16_t interfaces, address_count;
 	struct config_prefix address[FAKE_INTERFACES_MAX][CONFIG_ADDRESSES_MAX];
 } fake;

@@ -613,9 +613,9 @@ Test(telemetry, cursors_that_nobody_gave_are_harmless)
 					      "281474976710656",      "281474976710911",
 					      "12884901888",          "65535"};
 	static const char *const commands[] = {
-		"ports",      "queues", "classes", "fdb",       "routes", "neighbours",
-		"interfaces", "drops",  "reasons", "workers",   "events", "info",
-		"buffers",    "pool",   "pfc",     "pfc_ports", "ecn",    "marks"};
+		"ports", "queues",    "classes", "fdb",    "routes",    "neighbours", "interfaces",
+		"drops", "reasons",   "workers", "events", "info",      "buffers",    "pool",
+		"pfc",   "pfc_ports", "ecn",     "record", "recording", "marks"};
 
 	fake.interfaces = 1;
 	fake.fdb_slots = 10;

@@ -26,17 +26,27 @@ _roceleafctl() {
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return
         ;;
-    --count) return ;;
+    --count | --for | --every | --last | --priority) return ;;
+    --trigger)
+        mapfile -t COMPREPLY < <(compgen -W xoff -- "$word")
+        return
+        ;;
+    --csv)
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+        ;;
     esac
 
     if [[ $word == -* ]]; then
         words="--help --runtime-dir --version"
         [ "$command" = show ] && words="$words --json --watch --count --follow --all --absolute"
+        [ "$command" = record ] &&
+            words="--for --every --trigger --last --port --priority --csv --json --runtime-dir --help"
     elif [ -z "$command" ]; then
-        words="show reload check clear clear-peaks mark why"
+        words="show reload check clear clear-peaks mark record why"
     elif [ "$command" = show ] && [ -z "$table" ]; then
         words="ports queues buffers peaks pfc ecn classes balance flows fdb routes neighbours interfaces drops workers marks events info"
-    elif [ "$command" = show ]; then
+    elif [ "$command" = show ] || [ "$before" = --port ]; then
         # The first column of the table is the port's name.
         words=$(roceleafctl ${dir:+--runtime-dir "$dir"} show ports 2>/dev/null |
             while read -r name _; do echo "$name"; done | tail -n +2)

@@ -17,6 +17,7 @@
 
 #include "tools/ctl/client.h"
 #include "tools/ctl/follow.h"
+#include "tools/ctl/record.h"
 #include "tools/ctl/show.h"
 #include "tools/ctl/view.h"
 #include "tools/ctl/why_leaf.h"
@@ -44,6 +45,8 @@ struct command {
 	const char *help;
 	const char *about;
 	int (*run)(const struct options *options, int argc, char **argv);
+	/* Or, with options of its own: argv[0] is its name. */
+	int (*main)(const char *runtime_dir, int argc, char **argv);
 };
 
 static int run_show(const struct options *options, int argc, char **argv);
@@ -55,32 +58,36 @@ static int run_clear_peaks(const struct options *options, int argc, char **argv)
 static int run_why(const struct options *options, int argc, char **argv);
 
 static const struct command commands[] = {
-	{"show", "WHAT [PORT...]", "print a table; 'show --help' lists them", NULL, run_show},
+	{"show", "WHAT [PORT...]", "print a table; 'show --help' lists them", NULL, run_show, NULL},
 	{"reload", "", "let the leaf read its config file again",
 	 "All or nothing: a file that is wrong, or that changes what can't be changed at run time,\n"
 	 "is refused with the reasons, and the leaf goes on as before.\n",
-	 run_reload},
+	 run_reload, NULL},
 	{"check", "FILE", "check a config file without touching anything",
-	 "The same as 'roceleaf --check FILE'. No leaf needs to run.\n", run_check},
+	 "The same as 'roceleaf --check FILE'. No leaf needs to run.\n", run_check, NULL},
 	{"clear", "", "count from now on, for this user",
 	 "Remembers the counters of this moment; 'show' then prints what came since, until the leaf\n"
 	 "is restarted. Nothing in the leaf is reset: other users, and 'show --absolute', still see\n"
 	 "everything.\n",
-	 run_clear},
+	 run_clear, NULL},
 	{"clear-peaks", "[KIND]", "start peaks again, in the leaf",
 	 "Each peak is kept in three copies, and only that of KIND is cleared: user (the default),\n"
 	 "periodic (the leaf itself clears it every 2 minutes) or persistent (what 'show' prints).\n"
 	 "A queue that holds something starts again from that.\n",
-	 run_clear_peaks},
+	 run_clear_peaks, NULL},
 	{"mark", "TEXT", "note a phase of a job, among the events",
 	 "'show marks' then tells what the fabric did from each mark to the next: a step. At most\n"
 	 "256 bytes of UTF-8. Who can't reach the socket may POST /v1/marks, see telemetry.marks.\n",
-	 run_mark},
+	 run_mark, NULL},
+	{.name = "record",
+	 .arguments = "[OPTIONS]",
+	 .help = "how deep queues are, microsecond by microsecond",
+	 .main = record_main},
 	{"why", "[SECONDS]", "what slows traffic down, worst first",
 	 "Looks at the leaf for some seconds (2, or as told) and names what may have cost time in\n"
 	 "sentences with numbers: peers that pause, hot uplinks, incasts, lossy bursts, late workers.\n"
 	 "--json: the same for programs.\n",
-	 run_why},
+	 run_why, NULL},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -390,6 +397,39 @@ static int run_help(const struct command *command, int argc, char **argv)
 	return help_show();
 }
 
+static const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+/* Where the command is; argc: nowhere. */
+static int command_at(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--runtime-dir") == 0)
+			i++;
+		else if (argv[i][0] != '-')
+			return i;
+	return argc;
+}
+
+/* A command with options of its own: ours are those before it. */
+static int run_main(const struct command *command, struct options *options, int at, int argc,
+		    char **argv)
+{
+	char help_option[] = "--help", *help[] = {argv[at], help_option, NULL};
+	int ret = parse_options(options, at, argv);
+
+	if (ret != 0)
+		return ret < 0 ? EXIT_SUCCESS : ret;
+	if (options->help)
+		return command->main(options->show.runtime_dir, 2, help);
+	return command->main(options->show.runtime_dir, argc - at, argv + at);
+}
+
 int main(int argc, char **argv)
 {
 	const char *dir = getenv(RUNTIME_DIR_ENV);
@@ -397,14 +437,15 @@ int main(int argc, char **argv)
 		.show.runtime_dir = dir == NULL || dir[0] == '\0' ? RUNTIME_DIR_DEFAULT : dir,
 		.show.watch_seconds = 1,
 	};
-	const struct command *command = NULL;
-	int ret = parse_options(&options, argc, argv);
+	int at = command_at(argc, argv), ret;
+	const struct command *command = at < argc ? command_find(argv[at]) : NULL;
 
+	if (command != NULL && command->main != NULL)
+		return run_main(command, &options, at, argc, argv);
+	ret = parse_options(&options, argc, argv);
 	if (ret != 0)
 		return ret < 0 ? EXIT_SUCCESS : ret;
-	for (size_t i = 0; i < COMMAND_COUNT && optind < argc; i++)
-		if (strcmp(commands[i].name, argv[optind]) == 0)
-			command = &commands[i];
+	command = optind < argc ? command_find(argv[optind]) : NULL;
 	if (options.help)
 		return run_help(command, argc - optind - 1, argv + optind + 1);
 	if (optind == argc)
