@@ -100,8 +100,9 @@ struct spray_leaf {
 	uint32_t mask;                    /* our uplinks towards it that may be taken */
 	uint32_t taken, taken_before;     /* those that were, since its last feedback and before */
 	uint32_t live;                    /* its uplinks that are up, as it says */
-	uint32_t open;      /* of these, the ones that end at a port of ours that is up */
-	uint32_t count;     /* its uplinks */
+	uint32_t open;  /* of these, the ones that end at a port of ours that is up */
+	uint32_t count; /* its uplinks; 0: it has said nothing of them */
+	uint32_t hello_serial, said_serial; /* of its last hello, and of ours */
 	bool distinct;      /* no two of those that are up end at one port of ours */
 	bool arrived;       /* something came since the last feedback */
 	uint8_t turn;       /* uplink of the last message that might take any */

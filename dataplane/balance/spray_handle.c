@@ -168,7 +168,7 @@ static void begin_anew(struct spray *spray, uint16_t peer, uint64_t epoch, uint6
 	resequencer_flush_peer(spray->resequencer, peer);
 	state->epoch = epoch;
 	state->heard_ps = state->busy_ps = state->sprayed_ps = state->spraying_ps = now_ps;
-	state->live = state->open = 0;
+	state->live = state->open = state->count = 0;
 	memset(state->serial, 0, WORKER_COUNT_MAX * sizeof(*state->serial));
 	memset(state->replay, 0, WORKER_COUNT_MAX * sizeof(*state->replay));
 	for (uint32_t u = 0; u < SPRAY_UPLINKS_MAX; u++)
@@ -182,7 +182,14 @@ static void take_hello(struct worker *worker, struct spray *spray, uint16_t peer
 	uint32_t live = 0, count = m->hello.count;
 	bool changed = state->arrival[m->uplink] != port || state->count != count;
 
+	/* Where it came is true of an old one, too. */
 	state->arrival[m->uplink] = port;
+	if (state->count != 0 && (int32_t)(m->hello.serial - state->hello_serial) < 0) {
+		if (changed)
+			spray_paths(worker, spray, peer, now_ps);
+		return;
+	}
+	state->hello_serial = m->hello.serial;
 	state->count = count;
 	for (uint32_t u = 0; u < count; u++) {
 		live |= (uint32_t)m->hello.uplink[u].up << u;

@@ -118,6 +118,7 @@ static void walk_count(struct walk *w, uint8_t *count)
 static void walk_hello(struct walk *w, struct spray_message *m)
 {
 	walk_u32(w, &m->hello.capabilities);
+	walk_u32(w, &m->hello.serial);
 	walk_count(w, &m->hello.count);
 	for (uint32_t i = 0; i < m->hello.count && w->error == SPRAY_ERROR_NONE; i++) {
 		bool none = false;

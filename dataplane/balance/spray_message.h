@@ -16,7 +16,9 @@
  * in two classes may come in another order, but hardly by more than 64.
  *
  * In order: the transactions of a worker's requests, demotions and releases grow (spray_source.h says why), and
- * a destination ignores one that is smaller than one it has heard of that worker.
+ * a destination ignores one that is smaller than one it has heard of that worker. So do the serials of hellos,
+ * whatever uplink they take: what an older one says of links, which may have come late by a slow or dying one, is
+ * ignored. Both wrap.
  *
  * Nothing here is secret, so nothing is encrypted. No byte of a message is looked at, its version apart,
  * before the hash is right. Then every field is checked against its range all the same.
@@ -122,6 +124,7 @@ struct spray_message {
 	union {
 		struct {
 			uint32_t capabilities; /* none defined: to be ignored */
+			uint32_t serial;       /* larger than that of the last one that says else */
 			uint8_t count;         /* of uplinks, 1..SPRAY_UPLINKS_MAX */
 			struct spray_uplink uplink[SPRAY_UPLINKS_MAX];
 		} hello;

@@ -193,12 +193,13 @@ static void say_hello(struct worker *worker, struct spray *spray, uint16_t peer,
 	const struct snapshot *snapshot = worker->snapshot;
 	const struct spray_peer *to = &snapshot->spray.peer[peer];
 	const struct adjacency *member = &snapshot->adjacency[to->members];
-	const struct spray_leaf *state = &spray->leaf[peer];
+	struct spray_leaf *state = &spray->leaf[peer];
 	struct spray_message hello = {
 		.type = SPRAY_HELLO,
 		.receiver_epoch = state->candidate > state->epoch ? state->candidate : state->epoch,
 	};
 
+	hello.hello.serial = ++state->said_serial;
 	hello.hello.count = (uint8_t)to->count;
 	for (uint32_t u = 0; u < to->count; u++) {
 		if (member[u].weight == 0 || member[u].egress == PORT_NONE)

@@ -10,6 +10,7 @@
 /* The corrections of BASE_ONE for an error of one unit, and their bounds; see the header. */
 #define BASE_STEP     (BASE_ONE / 2000)           /* .0005 */
 #define BASE_STEP_MAX (BASE_ONE / 200)            /* .005 */
+#define BASE_BACK     2048                        /* part of what is missing */
 #define QUICK_STEP    (BASE_ONE / 50)             /* .02 */
 #define QUICK_MIN     (BASE_ONE / 20)             /* .05 */
 #define QUICK_MAX     (BASE_ONE * 5 / 4)          /* 1.25 */
@@ -108,7 +109,7 @@ void weights_link_set(struct weights *weights, uint32_t uplink, uint64_t rate_bp
 	for (uint32_t i = 0; i < weights->count; i++) {
 		uint64_t kbps = weights->rate_bps[i] / 1000;
 
-		weights->base[i] =
+		weights->speed[i] = weights->base[i] =
 			(uint32_t)clamp((int64_t)(kbps * (uint64_t)BASE_ONE / (fastest / 1000 + 1)),
 					BASE_MIN, BASE_ONE);
 		weights->late_ps[i] = 0;
@@ -120,9 +121,19 @@ void weights_link_set(struct weights *weights, uint32_t uplink, uint64_t rate_bp
 	weigh(weights, 0);
 }
 
+/* Nobody is late: what has kept an uplink down may be over. */
+static void come_back(struct weights *weights)
+{
+	for (uint32_t i = 0; i < weights->count; i++) {
+		int64_t missing = (int64_t)weights->speed[i] - weights->base[i];
+
+		weights->base[i] = (uint32_t)(weights->base[i] + missing / BASE_BACK);
+	}
+}
+
 void weights_update(struct weights *weights, const struct weights_news *news)
 {
-	int64_t mean_ps;
+	int64_t mean_ps, latest_ps = 0;
 
 	for (uint32_t i = 0; i < weights->count; i++) {
 		int64_t told = news[i].lateness_ps > (uint64_t)LATE_MAX_PS
@@ -131,6 +142,8 @@ void weights_update(struct weights *weights, const struct weights_news *news)
 
 		if (news[i].fresh)
 			weights->late_ps[i] = (weights->late_ps[i] + told) / 2;
+		if (weights->late_ps[i] > latest_ps)
+			latest_ps = weights->late_ps[i];
 	}
 	mean_ps = late_mean(weights);
 	for (uint32_t i = 0; i < weights->count; i++) {
@@ -143,6 +156,8 @@ void weights_update(struct weights *weights, const struct weights_news *news)
 		base -= base * clamp(step, -BASE_STEP_MAX, BASE_STEP_MAX) / BASE_ONE;
 		weights->base[i] = (uint32_t)base;
 	}
+	if (latest_ps < (int64_t)weights->unit_ps)
+		come_back(weights);
 	normalise(weights);
 	weigh(weights, mean_ps);
 }

@@ -17,10 +17,12 @@
  *   error = late - mean of late over uplinks, by weight    (in units; 1 us at 100 Gb/s)
  *   base *= 1 - clamp(.0005 * error, +-.005), then scaled so that the largest is 1; never below .02
  *                                                          (no news: not again for the same lateness)
+ *   base += (speed - base) / 2048                          (while nobody is late by a unit; speed: its share of the fastest's)
  *   weight = base * clamp(1 - .02 * error, .05, 1.25)
  *
  * In integers: base in 2^-24, weight in 2^-12. A unit is max(1 us, 3 frame times of the slowest uplink).
- * base begins with the links' speeds.
+ * base begins with the links' speeds, and comes back to them in 20 ms or so when what kept it down is over: a link that
+ * has stood still for a while carries what it did before.
  *
  * Thread: the worker; one of these for each destination leaf and worker. No clock, no memory of its own.
  */
@@ -59,7 +61,8 @@ struct weights {
 	int32_t sum;                          /* of weights */
 	uint32_t live;                        /* bit mask */
 	uint32_t count;
-	uint32_t base[WEIGHTS_UPLINKS_MAX]; /* 2^-24 */
+	uint32_t base[WEIGHTS_UPLINKS_MAX];  /* 2^-24 */
+	uint32_t speed[WEIGHTS_UPLINKS_MAX]; /* likewise: what base begins with */
 	int64_t late_ps[WEIGHTS_UPLINKS_MAX];
 	uint64_t rate_bps[WEIGHTS_UPLINKS_MAX];
 	uint32_t frame_bytes;

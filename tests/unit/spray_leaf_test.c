@@ -27,6 +27,7 @@ static struct leaf_fixture f;
 static struct spray_peer peers[1];
 static const struct siphash_key key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
 static uint64_t their_epoch, counter[UPLINKS];
+static uint32_t hello_serial;
 
 /* What the leaf has sent since clear(). */
 static struct spray_message message[MESSAGES];
@@ -159,6 +160,7 @@ static void hello(uint64_t receiver_epoch)
 {
 	struct spray_message m = {.type = SPRAY_HELLO, .receiver_epoch = receiver_epoch};
 
+	m.hello.serial = ++hello_serial;
 	m.hello.count = UPLINKS;
 	for (uint32_t u = 0; u < UPLINKS; u++)
 		m.hello.uplink[u] = (struct spray_uplink){100000, true};
@@ -211,6 +213,7 @@ static void start(void)
 	snapshot_neighbour(snapshot, "12.0.0.5", HOST,
 			   snapshot_adjacency(snapshot, HOST_MAC, HOST, HOST));
 	their_epoch = 900;
+	hello_serial = UINT32_MAX - 4; /* it wraps */
 	memset(counter, 0, sizeof(counter));
 	clear();
 	fixture_publish(&f, snapshot);
@@ -358,6 +361,7 @@ LEAF_TEST(spray_leaf, LB_UNEQUAL_flows_that_are_not_sprayed_keep_to_what_paths_c
 	uint32_t slow = 0;
 
 	meet();
+	m.hello.serial = ++hello_serial;
 	m.hello.count = UPLINKS;
 	for (uint32_t u = 0; u < UPLINKS; u++)
 		m.hello.uplink[u] = (struct spray_uplink){u == 1 ? 25000 : 100000, true};
@@ -370,6 +374,35 @@ LEAF_TEST(spray_leaf, LB_UNEQUAL_flows_that_are_not_sprayed_keep_to_what_paths_c
 		slow += data_port[i] == UP + 1;
 	cr_expect_leq(slow, 200 + 51, "%u", slow);
 	cr_expect_geq(slow, 200 - 51, "%u", slow);
+}
+
+/* An uplink of theirs went down; what they had said before comes late, by that uplink, whose wire was still full. */
+LEAF_TEST(spray_leaf, LF_DOWN_an_old_hello_brings_no_dead_uplink_back)
+{
+	struct spray_message m = {.type = SPRAY_HELLO, .receiver_epoch = OUR_EPOCH};
+
+	meet();
+	m.hello.count = UPLINKS;
+	m.hello.uplink[0] = m.hello.uplink[1] = (struct spray_uplink){100000, true};
+	m.hello.uplink[1].up = false;
+	m.hello.serial = hello_serial + 2;
+	tell(m, 0);
+	m.hello.uplink[1].up = true;
+	m.hello.serial = hello_serial + 1;
+	tell(m, 1);
+	for (uint32_t qp = 1; qp <= 100; qp++)
+		host_sends(4, qp, 0);
+	cr_assert_eq(count, 100);
+	for (uint32_t i = 0; i < count; i++)
+		cr_expect_eq(data_port[i], UP, "%u", i);
+	m.hello.serial = hello_serial + 3;
+	tell(m, 1);
+	for (uint32_t qp = 1; qp <= 100; qp++)
+		host_sends(4, qp, 0);
+	for (uint32_t i = 100; i < count; i++)
+		if (data_port[i] != UP)
+			return;
+	cr_assert(false, "it is back");
 }
 
 LEAF_TEST(spray_leaf, a_no_is_no_and_a_cnp_has_no_number)

@@ -65,8 +65,8 @@ static void expect_bytes(const struct spray_message *message, const uint8_t *wan
 
 Test(spray_message, has_these_bytes)
 {
-	static const uint8_t hello[] = {HEADER(1), 0,    0, 0, 0, 2,    0,    1,
-					0x86,      0xa0, 1, 0, 0, 0x61, 0xa8, 0};
+	static const uint8_t hello[] = {HEADER(1), 0, 0,    0,    0, 0, 0, 0x05, 0x06, 2,
+					0,         1, 0x86, 0xa0, 1, 0, 0, 0x61, 0xa8, 0};
 	static const uint8_t request[] = {
 		HEADER(2), 0xaa, 0xbb, 0xcc, 0xdd, 4, 3, 0, 0, 0, 0x12, 0x34, 0x56,
 		/**/ 10,   1,    0,    1,    0,    0, 0, 0, 0, 0, 0,    0,    0,    0, 0, 0,
@@ -88,7 +88,7 @@ Test(spray_message, has_these_bytes)
 	struct spray_flow flow = {4, 3, 0, 0x123456, {10, 1, 0, 1}, {10, 2, 0, 7}};
 	struct spray_message message = {
 		MESSAGE(SPRAY_HELLO),
-		.hello = {.count = 2, .uplink = {{100000, true}, {25000, false}}},
+		.hello = {.serial = 0x506, .count = 2, .uplink = {{100000, true}, {25000, false}}},
 	};
 	uint8_t sequence[sizeof(request)];
 
@@ -215,12 +215,12 @@ Test(spray_message, with_a_bad_field_is_refused_even_when_authentic)
 		{"receiver's epoch 0", SPRAY_BYE, 19, 0, SPRAY_ERROR_FIELD},
 		{"receiver's epoch 0 in a hello", SPRAY_HELLO, 19, 0, SPRAY_ERROR_NONE},
 		{"counter 0", SPRAY_BYE, 27, 0, SPRAY_ERROR_FIELD},
-		{"no uplinks", SPRAY_HELLO, 32, 0, SPRAY_ERROR_FIELD},
-		{"uplinks", SPRAY_HELLO, 32, 33, SPRAY_ERROR_FIELD},
-		{"uplinks less than there are", SPRAY_HELLO, 32, 1, SPRAY_ERROR_LENGTH},
-		{"uplinks more than there are", SPRAY_HELLO, 32, 3, SPRAY_ERROR_LENGTH},
+		{"no uplinks", SPRAY_HELLO, 36, 0, SPRAY_ERROR_FIELD},
+		{"uplinks", SPRAY_HELLO, 36, 33, SPRAY_ERROR_FIELD},
+		{"uplinks less than there are", SPRAY_HELLO, 36, 1, SPRAY_ERROR_LENGTH},
+		{"uplinks more than there are", SPRAY_HELLO, 36, 3, SPRAY_ERROR_LENGTH},
 		{"own uplink beyond them", SPRAY_HELLO, 3, 2, SPRAY_ERROR_FIELD},
-		{"flags", SPRAY_HELLO, 37, 2, SPRAY_ERROR_FIELD},
+		{"flags", SPRAY_HELLO, 41, 2, SPRAY_ERROR_FIELD},
 		{"family", SPRAY_REQUEST, 32, 5, SPRAY_ERROR_FIELD},
 		{"dscp", SPRAY_REQUEST, 33, 64, SPRAY_ERROR_FIELD},
 		{"queue pair", SPRAY_REQUEST, 36, 1, SPRAY_ERROR_FIELD},

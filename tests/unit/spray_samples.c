@@ -60,6 +60,7 @@ struct spray_message spray_sample(const uint8_t *data, size_t size)
 	switch (m.type) {
 	case SPRAY_HELLO:
 		m.hello.capabilities = (uint32_t)take(&source, 4);
+		m.hello.serial = (uint32_t)take(&source, 4);
 		m.hello.count = count;
 		for (uint32_t i = 0; i < count; i++) {
 			m.hello.uplink[i].speed_mbps = (uint32_t)take(&source, 4);

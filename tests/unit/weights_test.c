@@ -244,3 +244,50 @@ Test(weights, without_news_they_stay)
 		weights_update(&weights, news);
 	cr_expect_eq(weights_get(&weights, 0), WEIGHTS_ONE / 1000);
 }
+
+static void tell(struct weights *weights, uint32_t uplink, uint64_t late_ps, uint32_t times)
+{
+	struct weights_news news[WEIGHTS_UPLINKS_MAX] = {0};
+
+	for (uint32_t i = 0; i < weights->count; i++)
+		news[i].fresh = true;
+	news[uplink].lateness_ps = late_ps;
+	for (uint32_t i = 0; i < times; i++)
+		weights_update(weights, news);
+}
+
+/* What a stall has taught isn't true for ever: 1/2048 of what is missing comes back each time; (1 - 1/2048)^2048 = 1/e. */
+Test(weights, come_back_to_the_speeds_of_links_when_nobody_is_late)
+{
+	struct weights weights = equal(4);
+	double missing, gap;
+
+	weights_link_set(&weights, 2, RATE_BPS / 2);
+	tell(&weights, 1, 1000 * PS_PER_US, 200);
+	tell(&weights, 2, 1000 * PS_PER_US, 50);
+	tell(&weights, 0, 0, 30); /* until lateness is forgotten */
+	missing = 1 - weights.base[1] / 16777216.0;
+	gap = 0.5 - weights.base[2] / 16777216.0;
+	cr_assert_gt(missing, 0.5);
+	cr_assert_gt(gap, 0.05);
+	tell(&weights, 0, 0, 2048);
+	cr_expect_float_eq(1 - weights.base[1] / 16777216.0, missing * 0.3679, 0.004 * missing);
+	cr_expect_float_eq(0.5 - weights.base[2] / 16777216.0, gap * 0.3679, 0.004 * gap);
+	tell(&weights, 0, 0, 40000);
+	cr_expect_float_eq(weights.base[1] / 16777216.0, 1, 0.001);
+	cr_expect_float_eq(weights.base[2] / 16777216.0, 0.5, 0.001);
+	cr_expect_eq(weights.base[0], 1 << 24);
+}
+
+/* A unit of lateness, 1 us, holds them where they are; what is late goes down. */
+Test(weights, stay_down_while_somebody_is_late)
+{
+	struct weights weights = equal(4);
+	uint32_t before;
+
+	tell(&weights, 1, 1000 * PS_PER_US, 200);
+	tell(&weights, 1, 2 * PS_PER_US, 30);
+	before = weights.base[1];
+	tell(&weights, 1, 2 * PS_PER_US, 1000);
+	cr_expect_lt(weights.base[1], before);
+}
