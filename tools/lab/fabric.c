@@ -508,6 +508,31 @@ bool fabric_conserved(const struct fabric_conservation *sum)
 		       sum->delivered + sum->dropped + sum->consumed + sum->in_flight;
 }
 
+uint64_t fabric_paused_ps(const struct fabric *fabric, uint32_t wire)
+{
+	const struct topology *topology = fabric->scenario->topology;
+	const struct topology_link *link = &topology->links[wire / 2];
+	const struct topology_node *from = &topology->nodes[link->node[wire % 2]];
+	uint64_t most_ps = 0;
+
+	for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
+		uint64_t paused_ps;
+
+		if (from->host) {
+			paused_ps = host_paused_ps(&fabric->hosts[from->index], p);
+		} else {
+			struct pfc_totals pfc;
+
+			leaf_pfc_totals(fabric->switches[from->index]->leaf,
+					(uint16_t)link->port[wire % 2], p, fabric->engine->now_ps,
+					&pfc);
+			paused_ps = pfc.rx_paused_ps;
+		}
+		most_ps = paused_ps > most_ps ? paused_ps : most_ps;
+	}
+	return most_ps;
+}
+
 uint64_t fabric_packet_hops(const struct fabric *fabric)
 {
 	uint64_t hops = 0;

@@ -110,6 +110,9 @@ struct fabric_conservation {
 void fabric_conservation(const struct fabric *fabric, struct fabric_conservation *sum);
 bool fabric_conserved(const struct fabric_conservation *sum);
 
+/** How long the sender of a wire was paused until now: in its most paused priority. */
+uint64_t fabric_paused_ps(const struct fabric *fabric, uint32_t wire);
+
 /** Frames that were put on any wire. */
 uint64_t fabric_packet_hops(const struct fabric *fabric);
 

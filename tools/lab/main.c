@@ -19,6 +19,7 @@
 #include "tools/lab/compare.h"
 #include "tools/lab/environment.h"
 #include "tools/lab/expect.h"
+#include "tools/lab/html.h"
 #include "tools/lab/recording.h"
 #include "tools/lab/report.h"
 #include "tools/lab/simulation.h"
@@ -29,8 +30,8 @@ enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2, STATUS_EXPECT = 3 };
 
 struct arguments {
 	const char *file;
-	const char *json;
-	bool quiet, check;
+	const char *json, *html;
+	bool quiet, check, series;
 	uint64_t seed;
 	struct scenario_options scenario;
 	struct recording *recordings;
@@ -40,7 +41,7 @@ struct arguments {
 static void print_usage(FILE *out)
 {
 	fputs("usage: roceleaf-lab run FILE [OPTION...]\n"
-	      "       roceleaf-lab compare [--json] A.json B.json\n"
+	      "       roceleaf-lab compare [--json | --html FILE] A.json B.json\n"
 	      "       roceleaf-lab why [--json] RESULT.json\n"
 	      "       roceleaf-lab list\n"
 	      "       roceleaf-lab --help | --version | --reference\n"
@@ -52,6 +53,9 @@ static void print_usage(FILE *out)
 	      "  --set PATH=VALUE    another value of a key, as in fabric.leaf_spine.leaves=4\n"
 	      "                      or traffic[0].incast.senders=8; may be repeated\n"
 	      "  --json FILE         write the result as JSON; - is standard output\n"
+	      "  --html FILE         write a report with charts, one file for a browser\n"
+	      "  --series            have the JSON tell how things went over time, too, so that\n"
+	      "                      compare --html has charts of it\n"
 	      "  --pcap LINK=FILE    write the frames of a link for Wireshark (pcapng), both\n"
 	      "                      directions; may be repeated\n"
 	      "  --trace flow:NAME=FILE, --trace queue:SWITCH:LINK:PRIORITY=FILE\n"
@@ -64,7 +68,7 @@ static void print_usage(FILE *out)
 	      "  --reference         print every key of a scenario\n"
 	      "\n"
 	      "compare prints what two results (run --json) differ in, with the relative change;\n"
-	      "--json: as JSON. why says what slowed a run down, from its result, worst first. list\n"
+	      "--json: as JSON; --html FILE: as a page with both runs side by side. why says what slowed a run down, from its result, worst first. list\n"
 	      "prints the scenarios that come with the program.\n"
 	      "\n"
 	      "Exit status: 0 every `expect` of the scenario holds, 3 one does not, 1 the file or\n"
@@ -217,6 +221,22 @@ static int expects_check(const struct scenario *scenario, json_t *result, FILE *
 	return status;
 }
 
+/* @param comparison of two results, or NULL */
+static int write_html(json_t *const *results, size_t count, json_t *comparison, const char *path)
+{
+	json_t *data = json_object(), *array = json_array();
+	int error;
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append(array, results[i]);
+	json_object_set_new(data, "results", array);
+	if (comparison != NULL)
+		json_object_set(data, "comparison", comparison);
+	error = html_write(data, path);
+	json_decref(data);
+	return error;
+}
+
 static int finish(const struct arguments *arguments, const struct scenario *scenario,
 		  json_t *result)
 {
@@ -231,6 +251,8 @@ static int finish(const struct arguments *arguments, const struct scenario *scen
 		fprintf(out, "%u of %u expectations hold\n", scenario->expect_count,
 			scenario->expect_count);
 	if (arguments->json != NULL && report_write_json(result, arguments->json) != 0)
+		return STATUS_ERROR;
+	if (arguments->html != NULL && write_html(&result, 1, NULL, arguments->html) != 0)
 		return STATUS_ERROR;
 	return flush(out) == STATUS_OK ? status : STATUS_ERROR;
 }
@@ -249,6 +271,8 @@ static int simulate(const struct arguments *arguments, const struct scenario *sc
 			rte_strerror(rte_errno));
 		return STATUS_ERROR;
 	}
+	if (arguments->series || arguments->html != NULL)
+		simulation_keep_series(simulation);
 	result = simulation_result(simulation);
 	status = expects_check_names(scenario, result);
 	json_decref(result);
@@ -320,6 +344,8 @@ enum {
 	OPTION_SEED = 256,
 	OPTION_SET,
 	OPTION_JSON,
+	OPTION_HTML,
+	OPTION_SERIES,
 	OPTION_QUIET,
 	OPTION_CHECK,
 	OPTION_PCAP,
@@ -357,6 +383,8 @@ static int parse_run(int count, char **texts, struct arguments *arguments, const
 		{"seed", required_argument, NULL, OPTION_SEED},
 		{"set", required_argument, NULL, OPTION_SET},
 		{"json", required_argument, NULL, OPTION_JSON},
+		{"html", required_argument, NULL, OPTION_HTML},
+		{"series", no_argument, NULL, OPTION_SERIES},
 		{"pcap", required_argument, NULL, OPTION_PCAP},
 		{"trace", required_argument, NULL, OPTION_TRACE},
 		{"quiet", no_argument, NULL, OPTION_QUIET},
@@ -380,6 +408,12 @@ static int parse_run(int count, char **texts, struct arguments *arguments, const
 			break;
 		case OPTION_JSON:
 			arguments->json = optarg;
+			break;
+		case OPTION_HTML:
+			arguments->html = optarg;
+			break;
+		case OPTION_SERIES:
+			arguments->series = true;
 			break;
 		case OPTION_PCAP:
 		case OPTION_TRACE:
@@ -422,25 +456,48 @@ static int main_run(int count, char **texts)
 	return status;
 }
 
+/* What compare is asked for: two files, and how to tell what they differ in. */
+static int parse_compare(int count, char **texts, bool *as_json, const char **html,
+			 const char *paths[2])
+{
+	static const struct option options[] = {
+		{"json", no_argument, NULL, OPTION_JSON},
+		{"html", required_argument, NULL, OPTION_HTML},
+		{NULL, 0, NULL, 0},
+	};
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(count, texts, ":", options, NULL)) != -1) {
+		if (option == OPTION_JSON)
+			*as_json = true;
+		else if (option == OPTION_HTML)
+			*html = optarg;
+		else if (option == ':')
+			return usage_error("a value is missing after ", texts[optind - 1]);
+		else
+			return usage_error("unknown option ", texts[optind - 1]);
+	}
+	if (optind + 2 != count)
+		return usage_error("compare needs two files: ",
+				   "compare [--json | --html FILE] A.json B.json");
+	paths[0] = texts[optind];
+	paths[1] = texts[optind + 1];
+	return 0;
+}
+
 static int main_compare(int count, char **texts)
 {
-	bool as_json = count > 1 && strcmp(texts[1], "--json") == 0;
-	const char *paths[2];
+	bool as_json = false;
+	const char *html = NULL, *paths[2];
 	json_t *results[2] = {NULL, NULL}, *comparison;
-	int status = STATUS_ERROR;
+	int status = parse_compare(count, texts, &as_json, &html, paths);
 
-	texts += 1 + as_json;
-	count -= 1 + as_json;
-	if (count == 3 && strcmp(texts[2], "--json") == 0) {
-		as_json = true;
-		count--;
-	}
-	if (count != 2 || texts[0][0] == '-' || texts[1][0] == '-')
-		return usage_error("compare needs two files: compare [--json] A.json B.json", "");
-	for (int i = 0; i < 2; i++) {
-		paths[i] = texts[i];
+	if (status != 0)
+		return status;
+	for (int i = 0; i < 2; i++)
 		results[i] = compare_read(paths[i]);
-	}
+	status = STATUS_ERROR;
 	if (results[0] != NULL && results[1] != NULL) {
 		comparison = compare_results(paths[0], results[0], paths[1], results[1]);
 		if (as_json)
@@ -448,6 +505,8 @@ static int main_compare(int count, char **texts)
 		else
 			compare_print(comparison, stdout);
 		status = as_json ? status : flush(stdout);
+		if (html != NULL && write_html(results, 2, comparison, html) != 0)
+			status = STATUS_ERROR;
 		json_decref(comparison);
 	}
 	json_decref(results[0]);

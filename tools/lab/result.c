@@ -246,34 +246,6 @@ static void add_port(struct congestion *congestion, const struct leaf *leaf, uin
 	}
 }
 
-/* How long the sender of a wire was paused: in its most paused priority. */
-static uint64_t wire_paused_ps(const struct simulation *simulation, uint32_t wire)
-{
-	const struct fabric *fabric = simulation->fabric;
-	const struct topology *topology = simulation->scenario->topology;
-	const struct topology_link *link = &topology->links[wire / 2];
-	const struct topology_node *from = &topology->nodes[link->node[wire % 2]];
-	uint64_t most_ps = 0;
-
-	for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
-		uint64_t paused_ps;
-
-		if (from->host) {
-			paused_ps = host_paused_ps(&fabric->hosts[from->index], p);
-		} else {
-			struct pfc_totals pfc;
-
-			leaf_pfc_totals(fabric->switches[from->index]->leaf,
-					(uint16_t)link->port[wire % 2], p, fabric->engine->now_ps,
-					&pfc);
-			paused_ps = pfc.rx_paused_ps;
-		}
-		if (paused_ps > most_ps)
-			most_ps = paused_ps;
-	}
-	return most_ps;
-}
-
 static uint64_t elapsed_ps(const struct simulation *simulation)
 {
 	const struct engine *engine = simulation->fabric->engine;
@@ -297,10 +269,10 @@ static void pause_shares(const struct simulation *simulation, json_t *pfc)
 		const struct topology_node *from = &topology->nodes[link->node[i % 2]];
 
 		if (from->host && sent_data(&simulation->fabric->hosts[from->index])) {
-			host_ps += wire_paused_ps(simulation, i);
+			host_ps += fabric_paused_ps(simulation->fabric, i);
 			hosts++;
 		} else if (link->transit != TOPOLOGY_NONE) {
-			fabric_ps += wire_paused_ps(simulation, i);
+			fabric_ps += fabric_paused_ps(simulation->fabric, i);
 			fabric++;
 		}
 	}
@@ -400,7 +372,7 @@ static json_t *link_result(const struct simulation *simulation, uint32_t wire)
 	set_integer(object, "bytes", fabric->wires[wire].sent_bytes);
 	ratio_set(object, "utilisation", wire_busy_ps(&fabric->wires[wire]),
 		  elapsed_ps(simulation));
-	ratio_set(object, "paused_share", wire_paused_ps(simulation, wire), elapsed_ps(simulation));
+	ratio_set(object, "paused_share", fabric_paused_ps(fabric, wire), elapsed_ps(simulation));
 	set_integer(object, "marked", marked);
 	set_integer(object, "queue_max_bytes", max_bytes);
 	depth_result(&simulation->sampler, wire, object);
@@ -505,6 +477,8 @@ json_t *simulation_result(const struct simulation *simulation)
 	second_half_result(&simulation->second_half, result);
 	uplinks_result(&simulation->uplinks, result);
 	json_object_set_new(result, "faults", faults_result(scenario));
+	if (simulation->series != NULL)
+		json_object_set_new(result, "series", series_result(simulation->series));
 	waiting = waiting_result(fabric);
 	set_integer(result, "pause_cycles", json_array_size(json_object_get(waiting, "cycles")));
 	json_object_set_new(result, "waiting", waiting);

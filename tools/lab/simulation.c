@@ -44,8 +44,7 @@ static void sampler_sample(struct sampler *sampler)
 		uint64_t depth_bytes = 0;
 		const struct leaf *leaf;
 
-		/* What waits while the wire is free waits for a shaper. */
-		if (from->host || (!sampler->shaped && wire_free(&fabric->wires[i])))
+		if (from->host)
 			continue;
 		leaf = fabric->switches[from->index]->leaf;
 		for (uint32_t rest = sampler->priorities; rest != 0; rest &= rest - 1) {
@@ -106,12 +105,6 @@ struct simulation *simulation_create(const struct scenario *scenario, struct rte
 		sampler->part_ps = scenario->duration_ps / sampler->samples;
 	for (uint32_t i = 0; i < scenario->flow_count; i++)
 		sampler->priorities |= 1u << scenario->flows[i].priority;
-	for (uint32_t i = 0; i < scenario->leaf.config.class_count; i++) {
-		const struct config_class *class = &scenario->leaf.config.classes[i];
-
-		if ((sampler->priorities >> class->priority & 1) != 0)
-			sampler->shaped |= class->max_rate_bps != 0 || class->max_rate_ppm != 0;
-	}
 	engine_add(simulation->fabric->engine, &sampler->node, &sampler_ops);
 	if (sampler->samples != 0)
 		engine_wake(simulation->fabric->engine, &sampler->node, sampler_due_ps(sampler, 0));
@@ -129,6 +122,7 @@ void simulation_free(struct simulation *simulation)
 	second_half_fini(&simulation->second_half);
 	uplinks_fini(&simulation->uplinks);
 	faults_free(simulation->faults);
+	series_free(simulation->series);
 	fabric_free(simulation->fabric);
 	free(simulation);
 }
@@ -165,17 +159,26 @@ static int check_run(const struct simulation *simulation, int result)
 	return 0;
 }
 
+void simulation_keep_series(struct simulation *simulation)
+{
+	simulation->series = series_create(simulation->fabric);
+}
+
 int simulation_run(struct simulation *simulation, void (*progress)(uint32_t ppm))
 {
 	struct engine *engine = simulation->fabric->engine;
 	uint64_t end_ps = engine->start_ps + simulation->scenario->duration_ps;
-	uint64_t part_ps = simulation->scenario->duration_ps / PROGRESS_PARTS + 1;
+	uint64_t part_ps = simulation->series != NULL
+				   ? simulation->series->step_ps
+				   : simulation->scenario->duration_ps / PROGRESS_PARTS + 1;
 	uint64_t wall_ns = clock_ns(CLOCK_MONOTONIC);
 	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int result = 0;
 
 	while (result == 0 && engine->now_ps != end_ps) {
 		result = engine_run(engine, time_min(engine->now_ps + part_ps, end_ps));
+		if (simulation->series != NULL)
+			series_take(simulation->series);
 		if (progress != NULL)
 			progress((uint32_t)((unsigned __int128)(engine->now_ps - engine->start_ps) *
 					    1000000 / simulation->scenario->duration_ps));

@@ -15,6 +15,7 @@
 #include "tools/lab/fabric.h"
 #include "tools/lab/scenario.h"
 #include "tools/lab/second_half.h"
+#include "tools/lab/series.h"
 #include "tools/lab/uplinks.h"
 
 /*
@@ -29,7 +30,6 @@ struct sampler {
 	struct fabric *fabric;
 	uint64_t seed;
 	uint32_t priorities; /* bit p: a flow sends in priority p */
-	bool shaped;         /* one of them has a shaper */
 	uint64_t part_ps;
 	uint64_t samples; /* in all */
 	uint64_t taken;
@@ -43,6 +43,7 @@ struct simulation {
 	struct second_half second_half;
 	struct uplinks uplinks;
 	struct faults *faults; /* NULL: the scenario has none */
+	struct series *series; /* NULL: nobody wants them */
 	uint64_t wall_ns;      /* of simulation_run() */
 	uint64_t cpu_ns;
 };
@@ -51,6 +52,9 @@ struct simulation {
 struct simulation *simulation_create(const struct scenario *scenario, struct rte_mempool *pool,
 				     const struct fabric_options *options);
 void simulation_free(struct simulation *simulation);
+
+/** Have the result tell how things went over time. Before simulation_run(). */
+void simulation_keep_series(struct simulation *simulation);
 
 /**
  * Let the scenario's duration pass.

@@ -114,10 +114,10 @@ function dataset(line) {
     backgroundColor: shade + (line.fill ? "55" : ""),
     borderDash: line.dash ?? (line.thin ? [3, 3] : dash(line.index)),
     borderWidth: line.thin ? 1.2 : 1.8,
-    stepped: line.stepped ? "before" : false,
+    stepped: line.stepped === true ? "before" : (line.stepped ?? false),
     fill: line.fill ? "origin" : false,
     pointStyle: "line", // in the legend
-    pointRadius: line.points.length === 1 && !line.thin ? 2 : 0,
+    pointRadius: line.points.length === 1 ? 2 : 0,
     pointHitRadius: 4,
   };
 }
