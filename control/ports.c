@@ -14,6 +14,7 @@
 #include "control/state.h"
 #include "dataplane/io/ethdev.h"
 #include "dataplane/io/packet_mmap.h"
+#include "dataplane/links.h"
 
 #define KERNEL_RUN_AHEAD_PS (100 * PS_PER_US)
 #define KERNEL_CATCH_UP_PS  (10 * PS_PER_MS)
@@ -325,6 +326,8 @@ static void port_update(struct daemon *daemon, uint16_t index, bool deleted)
 	state->gone = state->gone || gone;
 	state->link_up = up;
 	if (up_changed) {
+		leaf_link_set(daemon->leaf, index, up);
+		lcores_wake_all(daemon->lcores);
 		state->link_changes++;
 		state->link_changed_ns = realtime_ns();
 	}

@@ -82,7 +82,7 @@ void bridge_flood(struct worker *worker, struct burst *burst, uint32_t i, uint16
 	counter_add(&worker->port_counters[burst->port].flooded, 1);
 	PORT_BITS_FOREACH(&table->members, port)
 	{
-		if (port == from || !snapshot->port[port].link_up)
+		if (port == from || !worker_link_up(worker, port))
 			continue;
 		if (last != PORT_NONE)
 			flood_copy(worker, burst, i, vlan, table, last);
@@ -130,7 +130,7 @@ void bridge_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint
 	}
 	egress = fdb_lookup(worker->leaf->fdb, fdb_key(frame, vlan), burst->now_ps,
 			    snapshot->fdb_age_ps);
-	if (unlikely(egress >= snapshot->port_count || !snapshot->port[egress].link_up ||
+	if (unlikely(egress >= snapshot->port_count || !worker_link_up(worker, egress) ||
 		     !port_bits_test(&snapshot->vlan[snapshot->vlan_index[vlan]].members, egress)))
 		bridge_flood(worker, burst, i, vlan, from);
 	else if (unlikely(egress == from))

@@ -60,8 +60,8 @@ void egress_configure(struct worker *worker, uint16_t port, const struct snapsho
 	const struct port_table *table = &snapshot->port[port];
 	bool was_up = egress->up;
 
-	egress->up = egress->io != NULL && table->link_up && table->mode != PORT_MODE_OFF &&
-		     table->rate_bps >= RATE_BPS_MIN;
+	egress->up = egress->io != NULL && worker_link_up(worker, port) &&
+		     table->mode != PORT_MODE_OFF && table->rate_bps >= RATE_BPS_MIN;
 	egress->overhead_bytes = (uint32_t)(WIRE_OVERHEAD_BYTES + table->overhead_change);
 	egress->run_ahead_ps = table->run_ahead_ps;
 	egress->catch_up_ps = table->catch_up_ps;

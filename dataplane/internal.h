@@ -18,6 +18,7 @@
 #include "dataplane/egress.h"
 #include "dataplane/fdb.h"
 #include "dataplane/handover.h"
+#include "dataplane/links.h"
 #include "dataplane/mark.h"
 #include "dataplane/packet.h"
 #include "dataplane/parse.h"
@@ -41,8 +42,9 @@
 struct leaf {
 	_Atomic(const struct snapshot *) snapshot;
 	_Atomic uint64_t peak_clears; /* asked for (peaks.h) */
-	uint16_t port_count;          /* real ports */
-	uint16_t ports; /* with the CPU's: port_count + 1, the stride of [priority][port] */
+	struct links links;
+	uint16_t port_count; /* real ports */
+	uint16_t ports;      /* with the CPU's: port_count + 1, the stride of [priority][port] */
 	uint16_t worker_count;
 	uint64_t seed;
 	struct egress_port *egress; /* [ports] */
@@ -131,6 +133,7 @@ struct worker {
 	struct peak_kept shared_kept, headroom_kept;
 	bool started;                     /* the policers have a time */
 	uint8_t rx_queue[PORT_COUNT_MAX]; /* that we receive from; QUEUE_NONE: none */
+	struct links_seen links;
 	struct balance_state balance;
 	struct port_timers timers;
 };
@@ -153,6 +156,12 @@ static inline struct buffer_state *leaf_state(const struct leaf *leaf, uint16_t 
 					      uint32_t priority)
 {
 	return &leaf->state[priority * leaf->ports + port];
+}
+
+/* By the snapshot, and by what was heard since. */
+static inline bool worker_link_up(const struct worker *worker, uint16_t port)
+{
+	return worker->snapshot->port[port].link_up && !port_bits_test(&worker->links.out, port);
 }
 
 /* In-order spray, once a snapshot has asked for it. */

@@ -108,7 +108,7 @@ static inline void ipv4_decrement_ttl(uint8_t *ip, uint32_t word)
 static void send_vlan(struct worker *worker, struct burst *burst, uint32_t i,
 		      const struct adjacency *adjacency)
 {
-	if (adjacency->egress != PORT_NONE && burst->snapshot->port[adjacency->egress].link_up)
+	if (adjacency->egress != PORT_NONE && worker_link_up(worker, adjacency->egress))
 		bridge_send(worker, burst, i, adjacency->vlan, adjacency->egress);
 	else
 		bridge_deliver(worker, burst, i, adjacency->vlan, PORT_NONE);
@@ -190,11 +190,23 @@ route_special(struct worker *worker, struct burst *burst, uint32_t i, const stru
 	return adjacency;
 }
 
-/* Which of a group's several next hops. @param ip the packet's IP header */
-static inline uint32_t choose(uint64_t seed, const struct parsed *parsed, const uint8_t *ip,
-			      const struct group *group)
+/* Which of a group's several next hops, which are all alike. @param ip the packet's IP header */
+static inline uint32_t choose_alike(uint64_t seed, const struct parsed *parsed, const uint8_t *ip,
+				    const struct group *group)
 {
 	return balance_member(balance_hash(parsed, ip, seed), group->count);
+}
+
+/* The same, of those that are up. */
+static uint32_t choose_up(const struct worker *worker, const struct parsed *parsed,
+			  const uint8_t *ip, const struct group *group)
+{
+	const struct snapshot *snapshot = worker->snapshot;
+
+	if (likely(!worker->links.any))
+		return choose_alike(snapshot->hash_seed, parsed, ip, group);
+	return balance_by_hash(worker, &snapshot->adjacency[group->first], group->count,
+			       balance_hash(parsed, ip, snapshot->hash_seed));
 }
 
 /* Group of an IPv4 packet, or NULL: it is gone. */
@@ -262,7 +274,7 @@ void route_packet(struct worker *worker, struct burst *burst, uint32_t i)
 	else if (group->count == 0)
 		adjacency = route_special(worker, burst, i, group);
 	else if (group->count != 1)
-		adjacency += choose(snapshot->hash_seed, parsed, ip, group);
+		adjacency += choose_up(worker, parsed, ip, group);
 	if (adjacency == NULL)
 		return;
 	if ((group->balanced != 0 || group->count > 1) &&
@@ -357,11 +369,15 @@ void route_burst(struct worker *worker, struct burst *burst)
 	const uint64_t router_mac = load_mac(snapshot->router_mac) << 16;
 	const uint64_t hash_seed = snapshot->hash_seed;
 	struct rte_mbuf *const *const end = burst->packet + burst->count;
+	struct rte_mbuf *const *at = burst->packet;
 	struct classifier classifier = classifier_of(burst);
 	struct balanced balanced;
 
 	balanced.count = 0;
-	for (struct rte_mbuf *const *at = burst->packet; at != end; at++) {
+	/* Once for the burst: cheaper than a look at each next hop. */
+	for (; unlikely(worker->links.any) && at != end; at++)
+		route_other(worker, burst, (uint32_t)(at - burst->packet), &balanced, &classifier);
+	for (; at != end; at++) {
 		struct rte_mbuf *packet = *at;
 		uint8_t *frame = packet_data(packet);
 		uint32_t length = packet_length(packet);
@@ -395,7 +411,8 @@ void route_burst(struct worker *worker, struct burst *burst)
 				continue;
 			}
 			parsed_set_plain(&parsed, frame, packet->data_len, length, &ip);
-			adjacency += choose(hash_seed, &parsed, frame + ETHERNET_BYTES, group);
+			adjacency +=
+				choose_alike(hash_seed, &parsed, frame + ETHERNET_BYTES, group);
 			/* The sketch's turn: route_packet() will see to it. (Cheapest for all others.) */
 			if (!balance_passes(&worker->balance, length))
 				length = UINT32_MAX;

@@ -64,6 +64,7 @@ static __rte_noinline void adopt(struct worker *worker, const struct snapshot *s
 	if (snapshot == NULL)
 		return;
 	buffer_configure(worker, now_ps);
+	links_look(worker);
 	if (worker_spray(worker) != NULL)
 		spray_configure(worker, now_ps);
 	for (uint16_t port = 0; port < leaf->ports; port++) {
@@ -170,7 +171,7 @@ static void sweep_fdb(struct worker *worker, uint64_t now_ps)
 	struct port_bits down = {0};
 
 	for (uint16_t port = 0; port < snapshot->port_count; port++)
-		if (!snapshot->port[port].link_up)
+		if (!worker_link_up(worker, port))
 			port_bits_set(&down, port);
 	fdb_sweep(worker->leaf->fdb, fdb_slot_count(worker->leaf->fdb) / 4 / SWEEP_STEPS + 1,
 		  now_ps, snapshot->fdb_age_ps, &down);
@@ -206,6 +207,9 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 		return now_ps + TIME_IDLE_PS;
 	}
 
+	if (unlikely(atomic_load_explicit(&leaf->links.changes, memory_order_acquire) !=
+		     worker->links.changes))
+		links_changed(worker, now_ps);
 	if (unlikely(atomic_load_explicit(&leaf->peak_clears, memory_order_relaxed) !=
 		     worker->peak_clears))
 		peaks_clear(worker);

@@ -68,6 +68,15 @@ struct balance_state {
 uint32_t balance_choose(struct worker *worker, const struct group *group, struct parsed *parsed,
 			uint8_t *ip, uint8_t priority);
 
+/**
+ * Next hop by a flow's hash and the weights of those whose links are up, as far as the worker has heard
+ * (links.h); when none is, of all.
+ * @param member the first of `count` adjacencies, at least one of which has a weight
+ * @return 0..count-1
+ */
+uint32_t balance_by_hash(const struct worker *worker, const struct adjacency *member,
+			 uint32_t count, uint32_t hash);
+
 /* A plain packet of a burst (parse_plain.h) to a balanced group. */
 struct balance_packet {
 	struct rte_mbuf *packet;

@@ -14,6 +14,17 @@
 #include "dataplane/balance/spray_unordered.h"
 #include "dataplane/internal.h"
 
+/** Does a next hop leave through a port that is out (links.h)? Hot. */
+static inline bool balance_is_out(const struct worker *worker, const struct adjacency *member)
+{
+	return unlikely(worker->links.any) && member->egress != PORT_NONE &&
+	       port_bits_test(&worker->links.out, member->egress);
+}
+
+/** Weights of a group's members: 0 for those that are out, unless all are. Cold. */
+void balance_weights(const struct worker *worker, const struct adjacency *member, uint32_t count,
+		     uint32_t *weight);
+
 /** Of a flow that may move between flowlets. Hot: 20 instructions for one that goes on in its flowlet. */
 static inline uint32_t choose_flowlet(struct worker *worker, const struct snapshot *snapshot,
 				      const struct group *group, uint32_t hash, uint8_t priority)
@@ -25,12 +36,13 @@ static inline uint32_t choose_flowlet(struct worker *worker, const struct snapsh
 	uint32_t kept;
 
 	if (unlikely(table == NULL || group->balanced > BALANCE_MEMBERS_MAX))
-		return balance_weighted(hash, member, group->balanced);
+		return balance_by_hash(worker, member, group->balanced, hash);
 	entry = &table->entry[hash & table->mask];
 	kept = entry->member - 1u;
 	if (likely(entry->hash == hash &&
 		   worker->now_ps - entry->last_ps < snapshot->balance.gap_ps &&
-		   kept < group->balanced && member[kept].weight != 0)) {
+		   kept < group->balanced && member[kept].weight != 0 &&
+		   !balance_is_out(worker, &member[kept]))) {
 		entry->last_ps = worker->now_ps;
 		return kept;
 	}
@@ -44,13 +56,19 @@ static inline uint32_t choose_unordered(struct worker *worker, const struct snap
 	const struct adjacency *member = &snapshot->adjacency[group->members];
 	struct spray_turns *turns =
 		atomic_load_explicit(&worker->balance.turns, memory_order_acquire);
+	uint32_t weight[BALANCE_MEMBERS_MAX];
 
 	if (unlikely(turns == NULL || group->balanced > BALANCE_MEMBERS_MAX))
-		return balance_weighted(hash, member, group->balanced);
+		return balance_by_hash(worker, member, group->balanced, hash);
 	counter_add(&worker->balance.counters.sprayed, 1);
+	if (unlikely(worker->links.any)) {
+		balance_weights(worker, member, group->balanced, weight);
+		return spray_unordered_next(turns, hash, weight, sizeof(weight[0]),
+					    group->balanced);
+	}
 	if (likely(group->alike))
 		return spray_unordered_turn(turns, hash, group->balanced);
-	return spray_unordered_next(turns, hash, member, group->balanced);
+	return spray_unordered_next(turns, hash, &member->weight, sizeof(*member), group->balanced);
 }
 
 /** Uplink of a sprayed packet. Hot: 50 instructions, by up to eight uplinks. */

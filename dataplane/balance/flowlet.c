@@ -2,6 +2,7 @@
 #include "dataplane/balance/flowlet.h"
 
 #include "dataplane/balance/balance.h"
+#include "dataplane/balance/choose.h"
 #include "dataplane/balance/hash.h"
 #include "dataplane/internal.h"
 
@@ -14,37 +15,21 @@ static uint32_t best_member(struct worker *worker, const struct group *group, ui
 {
 	const struct snapshot *snapshot = worker->snapshot;
 	const struct adjacency *member = &snapshot->adjacency[group->members];
-	uint32_t best = UINT32_MAX, chosen = 0;
-	uint64_t weights = 0, drawn;
+	uint32_t weight[BALANCE_MEMBERS_MAX], best = UINT32_MAX;
 	uint8_t band[BALANCE_MEMBERS_MAX] = {0};
 
+	balance_weights(worker, member, group->balanced, weight);
 	for (uint32_t i = 0; i < group->balanced; i++) {
-		if (member[i].weight == 0)
-			continue;
-		band[i] = member[i].egress == PORT_NONE
-				  ? 0
-				  : (uint8_t)quality_of_port(worker, member[i].egress, priority);
-		if (band[i] < best) {
+		if (weight[i] != 0 && member[i].egress != PORT_NONE)
+			band[i] = (uint8_t)quality_of_port(worker, member[i].egress, priority);
+		if (weight[i] != 0 && band[i] < best)
 			best = band[i];
-			weights = 0;
-		}
-		if (band[i] == best)
-			weights += member[i].weight;
 	}
-	if (weights == 0)
-		return 0;
-	if (kept < group->balanced && member[kept].weight != 0 && band[kept] == best)
+	if (kept < group->balanced && weight[kept] != 0 && band[kept] == best)
 		return kept;
-	drawn = hash * weights >> 32;
-	for (uint32_t i = 0; i < group->balanced; i++) {
-		if (member[i].weight == 0 || band[i] != best)
-			continue;
-		chosen = i;
-		if (drawn < member[i].weight)
-			break;
-		drawn -= member[i].weight;
-	}
-	return chosen;
+	for (uint32_t i = 0; i < group->balanced; i++)
+		weight[i] = band[i] == best ? weight[i] : 0;
+	return balance_draw(hash, weight, sizeof(weight[0]), group->balanced);
 }
 
 __rte_noinline uint32_t flowlet_begin(struct worker *worker, const struct group *group,
@@ -59,10 +44,10 @@ __rte_noinline uint32_t flowlet_begin(struct worker *worker, const struct group 
 	if (!ours && entry->member != 0 && worker->now_ps - entry->last_ps < gap_ps) {
 		entry->met = 1;
 		counter_add(&worker->balance.counters.collisions, 1);
-		return balance_weighted(hash, member, group->balanced);
+		return balance_by_hash(worker, member, group->balanced, hash);
 	}
 	if (!ours && entry->met != 0)
-		chosen = balance_weighted(hash, member, group->balanced);
+		chosen = balance_by_hash(worker, member, group->balanced, hash);
 	else
 		chosen = best_member(worker, group, hash, priority, kept);
 	counter_add(&worker->balance.counters.flowlets, 1);

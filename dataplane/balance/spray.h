@@ -173,7 +173,7 @@ static inline uint32_t spray_hash_path(const struct spray_leaf *peer, uint32_t h
 				       const struct adjacency *member, uint32_t count)
 {
 	return peer->mask != 0 ? balance_draw(hash, peer->share, sizeof(peer->share[0]), count)
-			       : balance_weighted(hash, member, count);
+			       : balance_weighted(hash, member, count); /* nothing is up */
 }
 
 static inline void spray_checksum_set(const struct parsed *parsed, uint8_t *ip, uint16_t value)

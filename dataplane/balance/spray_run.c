@@ -45,7 +45,7 @@ void spray_paths(struct worker *worker, struct spray *spray, uint16_t peer, uint
 
 		if (port == PORT_NONE)
 			continue;
-		if (snapshot->port[port].link_up)
+		if (worker_link_up(worker, port))
 			state->open |= state->live & 1u << u;
 		if ((state->live >> u & 1) != 0 && (seen >> state->member[port] & 1) != 0 &&
 		    state->arrival[state->member[port]] == port)
@@ -57,7 +57,7 @@ void spray_paths(struct worker *worker, struct spray *spray, uint16_t peer, uint
 		uint16_t port = member[u].egress;
 		uint64_t rate_bps = 0;
 
-		if (member[u].weight != 0 && port != PORT_NONE && snapshot->port[port].link_up) {
+		if (member[u].weight != 0 && port != PORT_NONE && worker_link_up(worker, port)) {
 			uint32_t theirs = state->member[port];
 
 			rate_bps = snapshot->port[port].rate_bps;
@@ -188,8 +188,8 @@ static void send_feedback(struct worker *worker, struct spray *spray, uint16_t p
 		arrived->lateness_ps = late_ps < UINT32_MAX ? (uint32_t)late_ps : UINT32_MAX;
 		arrived->packets = told.packets;
 		arrived->silent = told.silent_ps != 0;
-		arrived->up = state->arrival[u] != PORT_NONE &&
-			      worker->snapshot->port[state->arrival[u]].link_up;
+		arrived->up =
+			state->arrival[u] != PORT_NONE && worker_link_up(worker, state->arrival[u]);
 	}
 	spray_send_any(worker, spray, peer, &message);
 }

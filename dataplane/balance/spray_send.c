@@ -204,7 +204,7 @@ static void say_hello(struct worker *worker, struct spray *spray, uint16_t peer,
 	for (uint32_t u = 0; u < to->count; u++) {
 		if (member[u].weight == 0 || member[u].egress == PORT_NONE)
 			continue;
-		hello.hello.uplink[u].up = snapshot->port[member[u].egress].link_up;
+		hello.hello.uplink[u].up = worker_link_up(worker, member[u].egress);
 		hello.hello.uplink[u].speed_mbps =
 			(uint32_t)(snapshot->port[member[u].egress].rate_bps / 1000000);
 	}

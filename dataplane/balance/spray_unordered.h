@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "dataplane/balance/balance.h"
-#include "dataplane/snapshot.h"
+#include "dataplane/parse.h"
 
 #define SPRAY_TURNS 256
 
@@ -40,17 +40,18 @@ static inline uint32_t spray_unordered_turn(struct spray_turns *turns, uint32_t 
 /**
  * The next member. Hot: 10 instructions for each member.
  * @param turn   of the flow, any number
- * @param member adjacencies, `count` of them, at most BALANCE_MEMBERS_MAX
+ * @param weights of the first member; `count` of them, at most BALANCE_MEMBERS_MAX
+ * @param stride  from one weight to the next, bytes
  */
 static inline uint32_t spray_unordered_next(struct spray_turns *turns, uint32_t turn,
-					    const struct adjacency *member, uint32_t count)
+					    const uint32_t *weights, size_t stride, uint32_t count)
 {
 	int32_t *credit = turns->credit[turn % SPRAY_TURNS];
 	int32_t most = INT32_MIN, sum = 0;
 	uint32_t chosen = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		int32_t weight = (int32_t)member[i].weight;
+		int32_t weight = (int32_t)load_u32((const uint8_t *)weights + i * stride);
 
 		if (weight == 0)
 			continue;

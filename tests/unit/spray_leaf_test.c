@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataplane/links.h"
 #include "tests/unit/leaf_fixture.h"
 
 enum { HOST, UP, UPLINKS = 2, PORT_COUNT = UP + UPLINKS, DSCP = 26, PRIORITY = 3 };
@@ -663,13 +664,18 @@ LEAF_TEST(spray_leaf, forged_and_old_messages_do_nothing)
 	cr_expect_gt(after.messages_refused, before.messages_refused, "a replay");
 }
 
-/* Slow uplinks, one of which goes down with packets in its queue: those with a number leave by the other one. */
-LEAF_TEST(spray_leaf, LF_DOWN_what_waits_for_a_dead_uplink_leaves_by_another_one)
+/*
+ * Slow uplinks, one of which goes down with packets in its queue: those with a number leave by the other one.
+ * @param heard no snapshot tells it
+ */
+static void lose_uplink(bool heard)
 {
 	enum { PACKETS = 20 };
 	struct spray_message request;
 	struct snapshot *slow, *down;
+	const struct spray_message *m;
 	struct spray_totals totals;
+	uint64_t said_before;
 	uint32_t before;
 
 	meet();
@@ -685,15 +691,43 @@ LEAF_TEST(spray_leaf, LF_DOWN_what_waits_for_a_dead_uplink_leaves_by_another_one
 		host_sends(4, 6, 0);
 	before = count;
 	cr_assert_lt(before, PACKETS / 2, "the others wait");
-	down = snapshot_copy(f.snapshot);
-	down->port[UP].link_up = false;
-	down->adjacency[UP].weight = 0;
-	fixture_publish(&f, down);
+	leaf_spray_totals(f.leaf, &totals);
+	said_before = totals.messages_sent;
+	if (heard) {
+		leaf_link_set(f.leaf, UP, false);
+		fixture_poll(&f);
+	} else {
+		down = snapshot_copy(f.snapshot);
+		down->port[UP].link_up = false;
+		down->adjacency[UP].weight = 0;
+		fixture_publish(&f, down);
+	}
+	/* Moved, and all else that is sprayed goes there, too. */
+	leaf_spray_totals(f.leaf, &totals);
+	if (heard) {
+		cr_expect_gt(totals.rerouted, 0);
+		cr_expect_gt(totals.messages_sent, said_before, "the other leaf is told at once");
+	}
+	host_sends(4, 6, 0);
 	pass(PS_PER_MS);
+	m = last(SPRAY_HELLO);
+	cr_assert_not_null(m);
+	cr_expect_not(m->hello.uplink[0].up);
+	cr_expect(m->hello.uplink[1].up);
 	leaf_spray_totals(f.leaf, &totals);
 	cr_expect_gt(totals.rerouted, 0);
-	cr_expect_eq(count, PACKETS);
+	cr_expect_eq(count, PACKETS + 1);
 	cr_expect_eq(leaf_drops(f.leaf, DROP_LINK_DOWN), 0);
 	for (uint32_t i = before; i < count; i++)
 		cr_expect_eq(data_port[i], UP + 1);
+}
+
+LEAF_TEST(spray_leaf, LF_DOWN_what_waits_for_a_dead_uplink_leaves_by_another_one)
+{
+	lose_uplink(false);
+}
+
+LEAF_TEST(spray_leaf, LF_DOWN_within_one_poll_of_the_word_that_a_link_is_down)
+{
+	lose_uplink(true);
 }
