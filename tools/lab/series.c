@@ -37,8 +37,8 @@ static uint32_t clamp32(uint64_t value)
 /* Longest first; those without an end are longer than all others. */
 static int longer(const void *a, const void *b)
 {
-	const struct flow *left = *(const struct flow *const *)a;
-	const struct flow *right = *(const struct flow *const *)b;
+	const struct flow *left = ((const struct series_flow *)a)->flow;
+	const struct flow *right = ((const struct series_flow *)b)->flow;
 	uint64_t l = left->params.bytes - 1, r = right->params.bytes - 1;
 
 	if (l != r)
@@ -49,19 +49,15 @@ static int longer(const void *a, const void *b)
 static void choose_flows(struct series *series)
 {
 	const struct traffic *traffic = &series->fabric->traffic;
-	const struct flow **all = allocate(traffic->flow_count * sizeof(*all));
 
+	series->flows = allocate(traffic->flow_count * sizeof(*series->flows));
 	for (uint32_t i = 0; i < traffic->flow_count; i++)
-		all[i] = &traffic->flows[i];
-	qsort(all, traffic->flow_count, sizeof(*all), longer);
+		series->flows[i].flow = &traffic->flows[i];
+	qsort(series->flows, traffic->flow_count, sizeof(*series->flows), longer);
 	series->flow_count =
 		traffic->flow_count < SERIES_FLOWS ? traffic->flow_count : SERIES_FLOWS;
-	series->flows = allocate(series->flow_count * sizeof(*series->flows));
-	for (uint32_t i = 0; i < series->flow_count; i++) {
-		series->flows[i].flow = all[i];
+	for (uint32_t i = 0; i < series->flow_count; i++)
 		series->flows[i].received_bytes = allocate(series->samples * sizeof(uint64_t));
-	}
-	free(all);
 }
 
 static uint32_t sample_count(uint32_t links)
