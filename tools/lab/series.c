@@ -368,12 +368,13 @@ static void add_overall(const struct series *series, json_t *result)
 
 json_t *series_result(const struct series *series)
 {
-	json_t *result = json_object(), *flows = json_array();
+	json_t *result = json_object(), *flows;
 
 	json_object_set_new(result, "step_ns", json_real((double)series->step_ps / PS_PER_NS));
 	json_object_set_new(result, "samples", json_integer(series->taken));
 	if (series->taken == 0)
 		return result;
+	flows = json_array();
 	json_object_set_new(result, "links", chosen_links(series));
 	json_object_set_new(result, "buffers", chosen_buffers(series));
 	for (uint32_t i = 0; i < series->flow_count; i++)
