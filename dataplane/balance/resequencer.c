@@ -398,6 +398,16 @@ void resequencer_fence(struct resequencer *resequencer, struct resequencer_flow 
 		give_up(resequencer, flow, SKIP_LIMIT, RESEQUENCER_FENCE);
 }
 
+void resequencer_expire(struct resequencer *resequencer, struct resequencer_flow *flow,
+			uint16_t last, uint64_t now_ps)
+{
+	if (flow->held != 0 || flow->skip != SKIP_NOTHING || resequencer_passed(flow, last) ||
+	    !time_after(now_ps, flow->seen_ps + resequencer->limits.timeout_ps))
+		return;
+	flow->limit = last;
+	give_up(resequencer, flow, SKIP_LIMIT, RESEQUENCER_TIMEOUT);
+}
+
 void resequencer_flush(struct resequencer *resequencer, struct resequencer_flow *flow)
 {
 	if (flow->held != 0)

@@ -14,6 +14,8 @@
  *   fabric ports: what we keep out ourselves isn't lost.
  * - When a packet comes from more than SEQUENCE_WINDOW ahead.
  * - When more is held than the cap allows: the oldest hole of all flows.
+ * Packets that are missing at the end of what was sent show no hole. The source asks for them (DEMOTE), and then the
+ * same rules hold: fences, or the time-out since the flow's last packet.
  * Given up at once are the holes of a flow that is flushed: its agreement or its sender has come to an end.
  *
  * A flow is kept for a second after its last packet and never evicted before, so that no host ever sees a
@@ -173,6 +175,13 @@ enum resequencer_answer resequencer_install(struct resequencer *resequencer,
 					    uint16_t port, uint8_t priority, uint64_t now_ps);
 
 /**
+ * Forget one flow, if it has been idle for RESEQUENCER_KEEP_PS and holds nothing.
+ * @return true: it is forgotten
+ */
+bool resequencer_forget(struct resequencer *resequencer, struct resequencer_flow *flow,
+			uint64_t now_ps);
+
+/**
  * Forget flows that have been idle for RESEQUENCER_KEEP_PS and hold nothing. Call it every second at the
  * least: no time may grow older than a day. resequencer_install() looks at a few as well.
  * @param count flows to look at, from where the last call ended
@@ -245,6 +254,13 @@ struct resequencer_flow *resequencer_hole_due(struct resequencer *resequencer, u
  */
 void resequencer_fence(struct resequencer *resequencer, struct resequencer_flow *flow,
 		       uint32_t member, uint16_t last, uint32_t live, uint64_t now_ps);
+
+/**
+ * The source asks whether numbers up to `last` have come, and some haven't, though nothing behind them is held that
+ * would show a hole. Give them up if the flow has been silent for the time-out.
+ */
+void resequencer_expire(struct resequencer *resequencer, struct resequencer_flow *flow,
+			uint16_t last, uint64_t now_ps);
 
 /** True when no number up to `last` is waited for: they have come or been given up. */
 static inline bool resequencer_passed(const struct resequencer_flow *flow, uint16_t last)

@@ -47,24 +47,33 @@ struct resequencer_flow *resequencer_find(struct resequencer *resequencer,
 	return entry == 0 ? NULL : &resequencer->flow[(entry & ~TAG_MASK) - 1];
 }
 
+bool resequencer_forget(struct resequencer *resequencer, struct resequencer_flow *flow,
+			uint64_t now_ps)
+{
+	struct resequencer_tables *t = resequencer->tables;
+	uint32_t at = flow_index(resequencer, flow), hash;
+
+	if (flow->held != 0 || (flow->flags & FLOW_READY) != 0 ||
+	    !time_after(now_ps, flow->seen_ps + RESEQUENCER_KEEP_PS))
+		return false;
+	hash = balance_key_hash(&flow->key, resequencer->limits.seed);
+	index_remove(resequencer, index_find(resequencer, &flow->key, hash));
+	t->used[at] = 0;
+	flow->ready = t->unused_flow;
+	t->unused_flow = at;
+	count_more(&resequencer->counters.flows, -UINT64_C(1));
+	return true;
+}
+
 void resequencer_sweep(struct resequencer *resequencer, uint32_t count_flows, uint64_t now_ps)
 {
 	struct resequencer_tables *t = resequencer->tables;
 
 	for (uint32_t i = 0; i < count_flows && i < resequencer->limits.flows; i++) {
 		uint32_t at = t->sweep++ & (resequencer->limits.flows - 1);
-		struct resequencer_flow *flow = &resequencer->flow[at];
-		uint32_t hash;
 
-		if (t->used[at] == 0 || flow->held != 0 || (flow->flags & FLOW_READY) != 0 ||
-		    !time_after(now_ps, flow->seen_ps + RESEQUENCER_KEEP_PS))
-			continue;
-		hash = balance_key_hash(&flow->key, resequencer->limits.seed);
-		index_remove(resequencer, index_find(resequencer, &flow->key, hash));
-		t->used[at] = 0;
-		flow->ready = t->unused_flow;
-		t->unused_flow = at;
-		count_more(&resequencer->counters.flows, -UINT64_C(1));
+		if (t->used[at] != 0)
+			(void)resequencer_forget(resequencer, &resequencer->flow[at], now_ps);
 	}
 }
 

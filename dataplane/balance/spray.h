@@ -95,13 +95,15 @@ struct spray_leaf {
 	uint64_t busy_ps;                 /* the last one that wasn't a hello, either way */
 	uint64_t hello_ps;                /* when it was told hello last */
 	uint64_t sprayed_ps, spraying_ps; /* last sequenced packet, and the first after a silence */
-	uint64_t looked_ps;               /* poll of the last look at queues */
-	uint32_t look;                    /* packets until the next one */
-	uint32_t mask;                    /* our uplinks towards it that may be taken */
-	uint32_t taken, taken_before;     /* those that were, since its last feedback and before */
-	uint32_t live;                    /* its uplinks that are up, as it says */
-	uint32_t open;  /* of these, the ones that end at a port of ours that is up */
-	uint32_t count; /* its uplinks; 0: it has said nothing of them */
+	uint64_t told_ps,
+		active_ps;  /* last feedback to it, and since when it has sent without a break */
+	uint64_t looked_ps; /* poll of the last look at queues */
+	uint32_t look;      /* packets until the next one */
+	uint32_t mask;      /* our uplinks towards it that may be taken */
+	uint32_t taken, taken_before; /* those that were, since its last feedback and before */
+	uint32_t live;                /* its uplinks that are up, as it says */
+	uint32_t open;                /* of these, the ones that end at a port of ours that is up */
+	uint32_t count;               /* its uplinks; 0: it has said nothing of them */
 	uint32_t hello_serial, said_serial; /* of its last hello, and of ours */
 	bool distinct;      /* no two of those that are up end at one port of ours */
 	bool arrived;       /* something came since the last feedback */
@@ -251,6 +253,10 @@ void spray_send_word(struct worker *worker, struct spray *spray, uint16_t peer,
 /** The same by the next uplink that is up. */
 void spray_send_any(struct worker *worker, struct spray *spray, uint16_t peer,
 		    struct spray_message *message);
+
+/** Ask a flow's source for fences: what is expected hasn't come. */
+void spray_want_fences(struct worker *worker, struct spray *spray,
+		       const struct resequencer_flow *flow);
 
 /** Say hello by all uplinks. */
 void spray_hello(struct worker *worker, struct spray *spray, uint16_t peer, uint64_t now_ps);

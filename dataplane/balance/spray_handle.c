@@ -272,8 +272,8 @@ static void send_fences(struct worker *worker, struct spray *spray, uint16_t pee
 {
 	struct spray_leaf *state = &spray->leaf[peer];
 
-	if (flow == NULL || flow->peer != peer ||
-	    (flow->state != SPRAY_SPRAYED && flow->state != SPRAY_PINNED))
+	/* Also when it has no numbers any more: some of the last ones may be held there. */
+	if (flow == NULL || flow->peer != peer || !flow->known)
 		return;
 	for (uint32_t rest = state->mask; rest != 0; rest &= rest - 1) {
 		struct spray_message fence = {.type = SPRAY_FENCE, .sequence = m->sequence};
@@ -314,6 +314,17 @@ static bool is_old(struct spray_leaf *state, const struct spray_message *m)
 		return true;
 	state->serial[m->worker] = serial;
 	return false;
+}
+
+/* The last packets that a flow's source has sent are missing, and it asks for them: nobody else will. */
+static void look_for_end(struct worker *worker, struct spray *spray, uint16_t peer,
+			 struct resequencer_flow *flow, const struct spray_message *m,
+			 uint64_t now_ps)
+{
+	if (spray->leaf[peer].distinct)
+		spray_want_fences(worker, spray, flow);
+	else
+		resequencer_expire(spray->resequencer, flow, m->sequence.number, now_ps);
 }
 
 static void act(struct worker *worker, struct spray *spray, uint16_t peer,
@@ -360,13 +371,17 @@ static void act(struct worker *worker, struct spray *spray, uint16_t peer,
 		}
 		break;
 	case SPRAY_DEMOTE:
-		if (!is_old(state, m) && (held == NULL || held->peer != peer ||
-					  resequencer_passed(held, m->sequence.number)))
+		if (is_old(state, m))
+			break;
+		if (held == NULL || held->peer != peer ||
+		    resequencer_passed(held, m->sequence.number))
 			reply(worker, spray, peer, m, SPRAY_DRAINED);
+		else
+			look_for_end(worker, spray, peer, held, m, now_ps);
 		break;
 	case SPRAY_RELEASE:
-		/* Forgotten when it has been silent for RESEQUENCER_KEEP_PS. */
-		if (!is_old(state, m) && (held == NULL || held->peer != peer))
+		if (!is_old(state, m) && (held == NULL || held->peer != peer ||
+					  resequencer_forget(ordered, held, now_ps)))
 			reply(worker, spray, peer, m, SPRAY_RELEASED);
 		break;
 	case SPRAY_DRAINED:

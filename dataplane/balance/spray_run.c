@@ -8,6 +8,9 @@
 #define TICK_PS      (100 * PS_PER_US)
 #define TICK_PS_IDLE (5 * PS_PER_MS)
 
+/* No feedback for so many of its periods: the peer sent nothing. */
+#define BREAK_FEEDBACKS 4
+
 /* A sweep looks at a 64th of the source's flows: a percent of the time at 10 ns each. */
 #define SWEEP_PS_PER_FLOW (PS_PER_US / 64)
 
@@ -157,23 +160,31 @@ static void look_after_holes(struct worker *worker, struct spray *spray, uint64_
 	if (time_after(resequencer->next_ps, now_ps))
 		return;
 	while ((flow = resequencer_hole_due(resequencer, now_ps)) != NULL) {
-		struct spray_message wanted = {.type = SPRAY_FENCE_WANTED};
-
-		if (!spray->leaf[flow->peer].distinct || spray->leaf[flow->peer].epoch == 0)
-			continue;
-		wanted.sequence.flow = spray->agreed[flow - resequencer->flow];
-		wanted.sequence.number = flow->expected;
-		spray_send_any(worker, spray, flow->peer, &wanted);
+		if (spray->leaf[flow->peer].distinct && spray->leaf[flow->peer].epoch != 0)
+			spray_want_fences(worker, spray, flow);
 	}
 }
 
+/* How long an uplink has been silent while the peer sent; not since it sent nothing at all. */
+static uint64_t silence_ps(const struct spray_leaf *state, const struct resequencer_feedback *told,
+			   uint64_t now_ps)
+{
+	uint64_t silent_ps = told->silent_ps, active_ps = now_ps - state->active_ps;
+
+	silent_ps = silent_ps < active_ps ? silent_ps : active_ps;
+	return silent_ps > RESEQUENCER_SILENT_PS ? silent_ps : 0;
+}
+
 static void send_feedback(struct worker *worker, struct spray *spray, uint16_t peer,
-			  uint64_t now_ps)
+			  uint64_t period_ps, uint64_t now_ps)
 {
 	struct spray_leaf *state = &spray->leaf[peer];
 	struct spray_message message = {.type = SPRAY_FEEDBACK};
 
 	state->arrived = false;
+	if (time_after(now_ps, state->told_ps + BREAK_FEEDBACKS * period_ps))
+		state->active_ps = now_ps;
+	state->told_ps = now_ps;
 	if (state->count == 0 || state->epoch == 0)
 		return;
 	message.feedback.count = (uint8_t)state->count;
@@ -181,13 +192,14 @@ static void send_feedback(struct worker *worker, struct spray *spray, uint16_t p
 		struct spray_arrived *arrived = &message.feedback.uplink[u];
 		struct resequencer_feedback told =
 			resequencer_feedback_take(spray->resequencer, peer, u, now_ps);
-		uint64_t late_ps = told.silent_ps != 0 ? told.silent_ps
+		uint64_t silent_ps = silence_ps(state, &told, now_ps);
+		uint64_t late_ps = silent_ps != 0      ? silent_ps
 				   : told.packets != 0 ? told.lateness_ps / told.packets
 						       : 0;
 
 		arrived->lateness_ps = late_ps < UINT32_MAX ? (uint32_t)late_ps : UINT32_MAX;
 		arrived->packets = told.packets;
-		arrived->silent = told.silent_ps != 0;
+		arrived->silent = silent_ps != 0;
 		arrived->up =
 			state->arrival[u] != PORT_NONE && worker_link_up(worker, state->arrival[u]);
 	}
@@ -291,7 +303,7 @@ uint64_t spray_run(struct worker *worker, uint64_t now_ps)
 	if (!time_after(spray->feedback_ps + feedback_ps, now_ps)) {
 		for (uint16_t peer = 0; peer < spray->leaves; peer++)
 			if (spray->leaf[peer].arrived)
-				send_feedback(worker, spray, peer, now_ps);
+				send_feedback(worker, spray, peer, feedback_ps, now_ps);
 		spray->feedback_ps = now_ps;
 	} else {
 		for (uint16_t peer = 0; peer < spray->leaves && !arrived; peer++)

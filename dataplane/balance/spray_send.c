@@ -232,3 +232,13 @@ void spray_hello_turn(struct worker *worker, struct spray *spray, uint16_t peer,
 	state->hello_turn = (uint8_t)__builtin_ctz(rest);
 	say_hello(worker, spray, peer, state->hello_turn);
 }
+
+void spray_want_fences(struct worker *worker, struct spray *spray,
+		       const struct resequencer_flow *flow)
+{
+	struct spray_message wanted = {.type = SPRAY_FENCE_WANTED};
+
+	wanted.sequence.flow = spray->agreed[flow - spray->resequencer->flow];
+	wanted.sequence.number = flow->expected;
+	spray_send_any(worker, spray, flow->peer, &wanted);
+}

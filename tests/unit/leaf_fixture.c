@@ -54,12 +54,14 @@ void fixture_open_at(struct leaf_fixture *fixture, uint16_t port_count, uint64_t
 		.fdb_entries = 256,
 		.seed = 1,
 	};
+	static uint32_t pools; /* a test may have several leaves */
+	char name[24];
 
 	memset(fixture, 0, sizeof(*fixture));
 	fixture->port_count = fixture->cpu = port_count;
 	fixture->now_ps = now_ps;
-	fixture->pool =
-		rte_pktmbuf_pool_create("fixture", FIXTURE_PACKETS, 0, 0, DATA_ROOM_BYTES, 0);
+	snprintf(name, sizeof(name), "fixture%u", ++pools);
+	fixture->pool = rte_pktmbuf_pool_create(name, FIXTURE_PACKETS, 0, 0, DATA_ROOM_BYTES, 0);
 	cr_assert_not_null(fixture->pool, "%s", rte_strerror(rte_errno));
 	fixture->fib = fib_create(FIB_COMPACT, 1000);
 	cr_assert_not_null(fixture->fib, "%s", rte_strerror(rte_errno));

@@ -138,6 +138,33 @@ Test(resequencer, gives_a_hole_up_when_fences_of_all_members_have_passed)
 	resequencer_free(r);
 }
 
+/* Its source asks for them, and fences prove nothing here. */
+Test(resequencer, gives_the_last_numbers_up_when_the_flow_is_silent_for_the_time_out)
+{
+	struct resequencer *r = create(64, 64, 1000000);
+	struct resequencer_flow *flow = flow_of(r, 1, 10);
+	uint64_t end_ps = START_PS + r->limits.timeout_ps;
+
+	cr_expect_eq(arrive(r, flow, SEQUENCE_START, START_PS), RESEQUENCER_SEND);
+	resequencer_expire(r, flow, 12, end_ps);
+	cr_expect_null(resequencer_ready(r), "not yet");
+	resequencer_expire(r, flow, 10, end_ps + 1);
+	cr_expect_null(resequencer_ready(r), "that one has come");
+	resequencer_expire(r, flow, 12, end_ps + 1);
+	cr_assert_eq(resequencer_ready(r), flow);
+	cr_expect_null(resequencer_next(r, flow, end_ps + 1));
+	cr_expect(resequencer_passed(flow, 12) && !resequencer_passed(flow, 13));
+	cr_expect_eq(r->counters.lost[RESEQUENCER_TIMEOUT], 2);
+	/* With something held the hole shows, and has a clock of its own. */
+	cr_expect_eq(arrive(r, flow, 14, end_ps + 1), RESEQUENCER_HELD);
+	resequencer_expire(r, flow, 14, end_ps + 2 * r->limits.timeout_ps);
+	cr_expect_null(resequencer_ready(r));
+	resequencer_flush(r, flow);
+	cr_expect_eq(resequencer_ready(r), flow);
+	EXPECT_NEXT(r, flow, end_ps + 1, 14);
+	resequencer_free(r);
+}
+
 Test(resequencer, gives_a_hole_up_after_the_time_out_which_stands_while_we_pause)
 {
 	struct resequencer *r = create(64, 64, 1000000);

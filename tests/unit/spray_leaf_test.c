@@ -8,9 +8,15 @@
 #include <string.h>
 
 #include "dataplane/links.h"
-#include "tests/unit/leaf_fixture.h"
+#include "tests/unit/spray_fixture.h"
 
-enum { HOST, UP, UPLINKS = 2, PORT_COUNT = UP + UPLINKS, DSCP = 26, PRIORITY = 3 };
+enum {
+	HOST = SPRAY_HOST,
+	UP = SPRAY_UP,
+	UPLINKS = SPRAY_UPLINKS,
+	PORT_COUNT = SPRAY_PORTS,
+	DSCP = SPRAY_TEST_DSCP
+};
 
 #define HOST_MAC   UINT64_C(0x02000000aa01)
 #define OURS       0x0aff0001u /* 10.255.0.1 */
@@ -25,8 +31,6 @@ enum { HOST, UP, UPLINKS = 2, PORT_COUNT = UP + UPLINKS, DSCP = 26, PRIORITY = 3
 #define UDP_OFFSET (14 + 20)
 
 static struct leaf_fixture f;
-static struct spray_peer peers[1];
-static const struct siphash_key key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
 static uint64_t their_epoch, counter[UPLINKS];
 static uint32_t hello_serial;
 
@@ -43,18 +47,12 @@ static void clear(void)
 	messages = count = 0;
 }
 
-static void address(uint8_t out[16], uint32_t ip)
-{
-	memset(out, 0, 16);
-	store_u32(out, ip);
-}
-
 static struct spray_path path_of(uint32_t from, uint32_t to)
 {
 	struct spray_path path;
 
-	address(path.source, from);
-	address(path.destination, to);
+	spray_fixture_address(path.source, from);
+	spray_fixture_address(path.destination, to);
 	return path;
 }
 
@@ -81,8 +79,8 @@ static void keep(uint16_t port, const struct frame *frame)
 	cr_assert_lt(messages, MESSAGES);
 	cr_assert_eq(frame->byte[14 + 1] & 3, 2, "ECT(0)");
 	cr_assert_eq(spray_message_decode(frame->byte + UDP_OFFSET + 8,
-					  load16(frame->byte + UDP_OFFSET + 4) - 8u, &path, key,
-					  &message[messages]),
+					  load16(frame->byte + UDP_OFFSET + 4) - 8u, &path,
+					  spray_fixture_key, &message[messages]),
 		     SPRAY_ERROR_NONE);
 	cr_assert_eq(message[messages].uplink, port - UP);
 	message_port[messages++] = port;
@@ -139,7 +137,7 @@ static struct frame message_frame(struct spray_message m, uint32_t uplink, uint3
 	if (m.type != SPRAY_HELLO)
 		m.receiver_epoch = OUR_EPOCH;
 	m.counter = ++counter[uplink];
-	bytes = spray_message_encode(&m, &path, key, payload);
+	bytes = spray_message_encode(&m, &path, spray_fixture_key, payload);
 	frame = FRAME(.destination_mac = FIXTURE_ROUTER,
 		      .source_mac = router_peer((uint16_t)(UP + uplink)), .family = 4,
 		      .source = from, .destination = OURS, .source_port = SPRAY_PORT,
@@ -171,53 +169,26 @@ static void hello(uint64_t receiver_epoch)
 
 static void start(void)
 {
-	struct snapshot *snapshot;
-	uint32_t group;
+	static struct spray_peer peer;
+	const struct spray_side side = {
+		.ours = OURS,
+		.theirs = THEIRS,
+		.epoch = OUR_EPOCH,
+		.host_mac = HOST_MAC,
+		.host = "12.0.0.5",
+		.prefix = "12.0.0.0/24",
+		.their_prefix = "11.0.0.0/8",
+		.promote_bytes = PROMOTE,
+		.peer = &peer,
+	};
 
 	fixture_start_eal();
 	fixture_open(&f, PORT_COUNT);
-	snapshot = snapshot_router(&f, PORT_COUNT);
-	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
-		snapshot->class[p].balance = BALANCE_ECMP;
-	snapshot->class[PRIORITY].balance = BALANCE_SPRAY;
-	snapshot->balance = (struct balance_table){.gap_ps = PS_PER_MS, .flows = 256};
-	for (uint32_t u = 0; u < UPLINKS; u++) {
-		snapshot->adjacency[UP + u].weight = BALANCE_WEIGHT_MAX;
-		snapshot->port[UP + u].fabric = true;
-	}
-	snapshot->port[PORT_COUNT].fabric = true;
-	peers[0] = (struct spray_peer){.members = UP, .count = UPLINKS};
-	address(peers[0].address, THEIRS);
-	snapshot->spray = (struct spray_table){
-		.peer = peers,
-		.peer_count = 1,
-		.family = 4,
-		.key = key,
-		.epoch = OUR_EPOCH,
-		.hold_bytes = 1000000,
-		.hold_packets = 500,
-		.promote_bytes = PROMOTE,
-		.frame_bytes = 1518,
-		.slowest_bps = UINT64_C(100000000000),
-		.dscp = 56,
-	};
-	address(snapshot->spray.address, OURS);
-	group = snapshot_group(snapshot, GROUP_VIA, UP, 0, 0);
-	snapshot->group[group].members = UP;
-	snapshot->group[group].balanced = UPLINKS;
-	snapshot->group[group].peer = 0;
-	fixture_route(&f, "11.0.0.0/8", group);
-	group = snapshot_group(snapshot, GROUP_LOCAL, HOST, 0, 0);
-	fixture_route(&f, "10.255.0.1/32", group);
-	group = snapshot_group(snapshot, GROUP_ATTACHED, HOST, 0, 0);
-	fixture_route(&f, "12.0.0.0/24", group);
-	snapshot_neighbour(snapshot, "12.0.0.5", HOST,
-			   snapshot_adjacency(snapshot, HOST_MAC, HOST, HOST));
 	their_epoch = 900;
 	hello_serial = UINT32_MAX - 4; /* it wraps */
 	memset(counter, 0, sizeof(counter));
 	clear();
-	fixture_publish(&f, snapshot);
+	spray_fixture_start(&f, &side);
 }
 
 static void finish(void)
@@ -256,8 +227,8 @@ static struct spray_flow their_flow(uint32_t destination, uint32_t qp)
 {
 	struct spray_flow flow = {.family = 4, .dscp = DSCP, .qp = qp};
 
-	address(flow.source, THERE);
-	address(flow.destination, destination);
+	spray_fixture_address(flow.source, THERE);
+	spray_fixture_address(flow.destination, destination);
 	return flow;
 }
 
@@ -538,6 +509,60 @@ LEAF_TEST(spray_leaf, LB_PKT_fences_on_all_uplinks_end_a_hole)
 	cr_expect_eq(count, 0, "101 may come by the other one");
 	tell(fence, 1);
 	EXPECT_HOST(102);
+}
+
+/* Nothing behind it shows that it is missing: who sent it asks, and proves that it is lost. */
+LEAF_TEST(spray_leaf, a_lost_last_packet_is_fenced_when_its_source_asks)
+{
+	struct spray_message demote = {.type = SPRAY_DEMOTE}, fence;
+
+	meet();
+	agree(HERE, 7, 100);
+	they_send(0, 7, SEQUENCE_START);
+	clear();
+	demote.sequence.transaction = 1000;
+	demote.sequence.flow = their_flow(HERE, 7);
+	demote.sequence.number = 101; /* lost */
+	tell(demote, 0);
+	cr_expect_null(last(SPRAY_DRAINED));
+	fence = said(SPRAY_FENCE_WANTED);
+	cr_expect_eq(fence.sequence.number, 101);
+	fence.type = SPRAY_FENCE;
+	clear();
+	for (uint32_t u = 0; u < UPLINKS; u++)
+		tell(fence, u);
+	demote.sequence.transaction++;
+	tell(demote, 0);
+	cr_expect_eq(said(SPRAY_DRAINED).sequence.transaction, 1001);
+	they_send(0, 7, 101);
+	EXPECT_HOST(101); /* late, if it comes after all */
+}
+
+LEAF_TEST(spray_leaf, a_flow_is_forgotten_when_its_source_lets_go_of_it_after_a_second)
+{
+	struct spray_message release = {.type = SPRAY_RELEASE};
+
+	meet();
+	agree(HERE, 7, 100);
+	they_send(0, 7, SEQUENCE_START);
+	release.sequence.transaction = 1000;
+	release.sequence.flow = their_flow(HERE, 7);
+	release.sequence.number = 100;
+	for (uint32_t i = 0; i < 99; i++) {
+		pass(10 * PS_PER_MS);
+		hello(OUR_EPOCH);
+		clear();
+	}
+	tell(release, 0);
+	cr_expect_null(last(SPRAY_RELEASED), "too early");
+	pass(11 * PS_PER_MS);
+	release.sequence.transaction++;
+	tell(release, 0);
+	cr_expect_eq(said(SPRAY_RELEASED).sequence.transaction, 1001, "at once");
+	clear();
+	they_send(0, 7, 101);
+	cr_assert_eq(count, 1);
+	cr_expect_eq(checksum(&data[0]), 101, "a host's own checksum, then");
 }
 
 LEAF_TEST(spray_leaf, agrees_on_its_own_hosts_alone)
