@@ -49,6 +49,8 @@
 	X(PAUSE_LONG, "pause_long", "a pause lasted longer than telemetry.long_pause")      \
 	X(UPLINK_OUT, "uplink_out", "a port left its routes' next hops")                    \
 	X(UPLINK_IN, "uplink_in", "a port is among its routes' next hops")                  \
+	X(WIRE_STALL, "wire_stall", "a port's device takes nothing, though its link is up") \
+	X(WIRE_STALL_END, "wire_stall_end", "a port's device takes frames again")           \
 	X(LOSSLESS_LOSS, "lossless_loss", "lossless packets were lost: a fault")            \
 	X(GUARD_ON, "guard_on", "packet buffers run out")                                   \
 	X(GUARD_OFF, "guard_off", "packet buffers suffice again")                           \

@@ -11,6 +11,7 @@
 #include "control/state.h"
 #include "control/telemetry_tables.h"
 #include "dataplane/io/ethdev.h"
+#include "dataplane/links.h"
 #include "dataplane/pfc_frame.h"
 
 /* A worker's clock may be ahead of ours. */
@@ -131,6 +132,28 @@ void watch_devices(struct daemon *daemon)
 	}
 }
 
+/* A stall may be over before it is told. */
+static void look_at_wire(struct daemon *daemon, uint16_t port)
+{
+	struct port_state *state = &daemon->port[port];
+	const char *name = daemon->config->ports[port].name;
+	bool stalled = leaf_link_stalled(daemon->leaf, port);
+	struct port_totals totals;
+
+	leaf_port_totals(daemon->leaf, port, &totals);
+	if (totals.tx_stalls != state->wire_stalls) {
+		events_add(daemon->events, EVENT_WIRE_STALL, port,
+			   "port %s: its device takes nothing, its link up: others are chosen",
+			   name);
+		state->wire_stalled = true;
+	}
+	state->wire_stalls = totals.tx_stalls;
+	if (state->wire_stalled && !stalled)
+		events_add(daemon->events, EVENT_WIRE_STALL_END, port,
+			   "port %s: its device takes frames again", name);
+	state->wire_stalled = stalled;
+}
+
 void watch_look(struct daemon *daemon, uint64_t now_ns)
 {
 	const char *class_name[PRIORITY_COUNT] = {NULL};
@@ -146,6 +169,8 @@ void watch_look(struct daemon *daemon, uint64_t now_ns)
 
 			look_at(daemon, &place, now_ns);
 		}
+	for (uint16_t port = 0; port < daemon->port_count; port++)
+		look_at_wire(daemon, port);
 	look_at_guard(daemon, now_ns);
 	look_at_stalls(daemon, now_ns);
 }

@@ -20,19 +20,20 @@
 #include "dataplane/units.h"
 
 /* X(field, unit, help): per port, in the block of the worker that did it */
-#define PORT_COUNTERS(X)                                                                      \
-	X(rx_packets, "packets", "frames received")                                           \
-	X(rx_bytes, "bytes", "bytes received, without FCS")                                   \
-	X(tx_packets, "packets", "frames handed to the device")                               \
-	X(tx_bytes, "bytes", "bytes handed to the device, without FCS")                       \
-	X(consumed, "packets",                                                                \
-	  "frames meant for the leaf itself (MAC control, messages of leaves)")               \
-	X(copied, "packets",                                                                  \
-	  "copies made to flood frames received here; of the CPU's port: messages of leaves") \
-	X(flooded, "packets", "frames received here that were flooded")                       \
-	X(tx_retries, "bursts", "bursts of which the device took only a part")                \
-	X(consumed_bytes, "bytes", "bytes of frames meant for the leaf itself")               \
-	X(backlog_marks, "packets", "frames marked because others waited in the receive ring")
+#define PORT_COUNTERS(X)                                                                       \
+	X(rx_packets, "packets", "frames received")                                            \
+	X(rx_bytes, "bytes", "bytes received, without FCS")                                    \
+	X(tx_packets, "packets", "frames handed to the device")                                \
+	X(tx_bytes, "bytes", "bytes handed to the device, without FCS")                        \
+	X(consumed, "packets",                                                                 \
+	  "frames meant for the leaf itself (MAC control, messages of leaves)")                \
+	X(copied, "packets",                                                                   \
+	  "copies made to flood frames received here; of the CPU's port: messages of leaves")  \
+	X(flooded, "packets", "frames received here that were flooded")                        \
+	X(tx_retries, "bursts", "bursts of which the device took only a part")                 \
+	X(consumed_bytes, "bytes", "bytes of frames meant for the leaf itself")                \
+	X(backlog_marks, "packets", "frames marked because others waited in the receive ring") \
+	X(tx_stalls, "stalls", "times that the device took nothing for too long, its link up")
 
 /* X(field, unit, help): per priority and port */
 #define QUEUE_COUNTERS(X)                                                        \

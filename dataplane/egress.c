@@ -195,6 +195,8 @@ void egress_flush_queue(struct worker *worker, uint16_t port, uint32_t priority,
 	queue->deficit_bytes = 0;
 	egress->active &= (uint8_t) ~(1u << priority);
 	egress->staged &= (uint8_t) ~(1u << priority);
+	if (egress->staged == 0)
+		egress_taken(worker, port); /* nothing is left to offer */
 }
 
 void egress_flush(struct worker *worker, uint16_t port, enum drop_reason reason)
@@ -246,6 +248,10 @@ static __rte_noinline void stage(struct worker *worker, uint16_t port, struct ru
 		bytes -= packet_length(run->packet[i]);
 	}
 	count_port(worker, port, taken, bytes);
+	if (taken != 0)
+		egress_taken(worker, port);
+	else
+		egress_refused(worker, port, run->now_ps);
 }
 
 /* Offer what was left again, unless paused since. True when the device has taken it all. */
@@ -279,6 +285,11 @@ static __rte_noinline bool staging_send(struct worker *worker, uint16_t port, ui
 		memmove(staging->packet[p], staging->packet[p] + taken,
 			(count - taken) * sizeof(struct rte_mbuf *));
 		staging->count[p] = (uint8_t)(count - taken);
+		if (taken != 0)
+			egress_taken(worker, port);
+		else if ((egress->io->alone >> p & 1) ==
+			 0) /* whose peer may hold this queue in the device */
+			egress_refused(worker, port, now_ps);
 		if (taken < count) {
 			if ((egress->io->alone >> p & 1) != 0)
 				pfc_hold(worker, port, (uint8_t)p, now_ps);

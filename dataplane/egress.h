@@ -82,6 +82,9 @@ struct egress_port {
 	uint64_t shaper_catch_up_ps; /* and the frame on the wire when a shaper lets the next go */
 	struct staging staging;
 	struct mark_average average[PRIORITY_COUNT]; /* of queues of `averaged` */
+	uint64_t refused_ps, offered_ps; /* first and last offer of which the device took nothing */
+	bool refused;                    /* there are such */
+	bool stalled;                    /* they went on for too long */
 };
 
 /** Before the first use. */
@@ -138,6 +141,18 @@ void egress_mark_last(struct worker *worker, uint16_t port, uint32_t priority,
 
 /** Mark a packet of a port's queue if its sender can react, and count that. Cold. */
 void egress_mark_packet(struct worker *worker, uint16_t port, struct rte_mbuf *packet);
+
+/*
+ * egress_stall.c: what a device took of an offer, nothing or something. One that takes nothing for
+ *	4 run_ahead_ps + 16 of the longest frames + 50 us
+ * of our own time and of no pause is stalled: out of every selection (links.h) until it takes a frame. It is offered
+ * one every EGRESS_RETRY_PS.
+ */
+void egress_refused(struct worker *worker, uint16_t port, uint64_t now_ps);
+void egress_taken(struct worker *worker, uint16_t port);
+
+/* egress_stall.c: of what waits for a stalled port, send what is sequenced by other uplinks. The others stay, in order. */
+void egress_move_sprayed(struct worker *worker, uint16_t port);
 
 /** Packets in staging of a port. */
 uint32_t egress_staged_packets(const struct egress_port *egress);

@@ -161,6 +161,12 @@ static inline struct buffer_state *leaf_state(const struct leaf *leaf, uint16_t 
 /* By the snapshot, and by what was heard since. */
 static inline bool worker_link_up(const struct worker *worker, uint16_t port)
 {
+	return worker->snapshot->port[port].link_up && !port_bits_test(&worker->links.down, port);
+}
+
+/* The same, and its device takes frames. */
+static inline bool worker_link_serves(const struct worker *worker, uint16_t port)
+{
 	return worker->snapshot->port[port].link_up && !port_bits_test(&worker->links.out, port);
 }
 

@@ -132,12 +132,10 @@ struct leaf *leaf_create(const struct leaf_params *params)
 	leaf->peaks = allocate((size_t)leaf->ports * PRIORITY_COUNT * sizeof(*leaf->peaks));
 	leaf->io = allocate(leaf->ports * sizeof(struct port_io *));
 	leaf->owner = allocate(leaf->ports * sizeof(*leaf->owner));
-	leaf->links.down = allocate(leaf->ports * sizeof(*leaf->links.down));
 	leaf->fdb = fdb_create(fdb_entries(params->fdb_entries));
 	if (leaf->egress == NULL || leaf->pfc == NULL || leaf->state == NULL ||
-	    leaf->peaks == NULL || leaf->io == NULL || leaf->owner == NULL ||
-	    leaf->links.down == NULL || leaf->fdb == NULL || create_qsbr(leaf) != 0 ||
-	    handover_create(leaf) != 0)
+	    leaf->peaks == NULL || leaf->io == NULL || leaf->owner == NULL || leaf->fdb == NULL ||
+	    create_qsbr(leaf) != 0 || handover_create(leaf) != 0)
 		goto err_leaf;
 	for (uint16_t port = 0; port < leaf->ports; port++)
 		egress_init(&leaf->egress[port]);
@@ -170,7 +168,6 @@ void leaf_free(struct leaf *leaf)
 	free(leaf->record);
 	free(leaf->qsbr);
 	fdb_free(leaf->fdb);
-	free(leaf->links.down);
 	free(leaf->owner);
 	free(leaf->io);
 	free(leaf->peaks);

@@ -207,8 +207,7 @@ uint64_t worker_poll(struct worker *worker, uint64_t now_ps)
 		return now_ps + TIME_IDLE_PS;
 	}
 
-	if (unlikely(atomic_load_explicit(&leaf->links.changes, memory_order_acquire) !=
-		     worker->links.changes))
+	if (unlikely(links_changes(&leaf->links, leaf->worker_count) != worker->links.changes))
 		links_changed(worker, now_ps);
 	if (unlikely(atomic_load_explicit(&leaf->peak_clears, memory_order_relaxed) !=
 		     worker->peak_clears))

@@ -261,6 +261,9 @@ void spray_want_fences(struct worker *worker, struct spray *spray,
 /** Say hello by all uplinks. */
 void spray_hello(struct worker *worker, struct spray *spray, uint16_t peer, uint64_t now_ps);
 
+/** Say hello by an uplink that leaves through a port, if there is one: something for its device to take. */
+void spray_probe(struct worker *worker, uint16_t port);
+
 /** Say hello by the next uplink alone. */
 void spray_hello_turn(struct worker *worker, struct spray *spray, uint16_t peer, uint64_t now_ps);
 

@@ -60,7 +60,8 @@ void spray_paths(struct worker *worker, struct spray *spray, uint16_t peer, uint
 		uint16_t port = member[u].egress;
 		uint64_t rate_bps = 0;
 
-		if (member[u].weight != 0 && port != PORT_NONE && worker_link_up(worker, port)) {
+		if (member[u].weight != 0 && port != PORT_NONE &&
+		    worker_link_serves(worker, port)) {
 			uint32_t theirs = state->member[port];
 
 			rate_bps = snapshot->port[port].rate_bps;

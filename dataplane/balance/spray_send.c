@@ -204,7 +204,7 @@ static void say_hello(struct worker *worker, struct spray *spray, uint16_t peer,
 	for (uint32_t u = 0; u < to->count; u++) {
 		if (member[u].weight == 0 || member[u].egress == PORT_NONE)
 			continue;
-		hello.hello.uplink[u].up = worker_link_up(worker, member[u].egress);
+		hello.hello.uplink[u].up = worker_link_serves(worker, member[u].egress);
 		hello.hello.uplink[u].speed_mbps =
 			(uint32_t)(snapshot->port[member[u].egress].rate_bps / 1000000);
 	}
@@ -218,6 +218,23 @@ void spray_hello(struct worker *worker, struct spray *spray, uint16_t peer, uint
 	for (uint32_t rest = state->mask; rest != 0; rest &= rest - 1)
 		say_hello(worker, spray, peer, (uint32_t)__builtin_ctz(rest));
 	state->hello_ps = now_ps;
+}
+
+void spray_probe(struct worker *worker, uint16_t port)
+{
+	const struct spray_table *table = &worker->snapshot->spray;
+	struct spray *spray = worker_spray(worker);
+
+	for (uint16_t peer = 0; spray != NULL && peer < table->peer_count; peer++) {
+		const struct adjacency *member =
+			&worker->snapshot->adjacency[table->peer[peer].members];
+
+		for (uint32_t u = 0; u < table->peer[peer].count; u++)
+			if (member[u].egress == port) {
+				say_hello(worker, spray, peer, u);
+				return;
+			}
+	}
 }
 
 void spray_hello_turn(struct worker *worker, struct spray *spray, uint16_t peer, uint64_t now_ps)

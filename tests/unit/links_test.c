@@ -193,3 +193,77 @@ Test(links, LF_FLUSH_a_queue_is_emptied_within_one_poll)
 	cr_expect_eq(sent + left, PACKETS);
 	fixture_close(&f);
 }
+
+/* Where a packet of a flow goes, now; PORT_NONE: nowhere yet. */
+static uint16_t uplink_of(uint32_t flow)
+{
+	struct frame frame = flow_frame(flow), out;
+	uint16_t uplink = PORT_NONE;
+
+	fixture_inject(&f, IN, &frame);
+	for (uint32_t i = 0; i < 3; i++)
+		fixture_poll(&f);
+	for (uint32_t port = UPLINK; port < PORT_COUNT; port++)
+		while (fixture_take(&f, (uint16_t)port, &out))
+			uplink = (uint16_t)port;
+	return uplink;
+}
+
+static uint64_t stalls(uint16_t port)
+{
+	struct port_totals totals;
+
+	leaf_port_totals(f.leaf, port, &totals);
+	return totals.tx_stalls;
+}
+
+/* The bound of egress.h, at 100G and 100 us ahead. */
+#define STALL_PS                                                                             \
+	(4 * 100 * PS_PER_US + 16 * (FRAME_BYTES_MAX + WIRE_OVERHEAD_BYTES) * UINT64_C(80) + \
+	 50 * PS_PER_US)
+
+Test(links, LF_DOWN_LF_UP_a_device_that_takes_nothing_is_out_until_it_takes_a_frame)
+{
+	uint64_t begin_ps;
+	uint16_t home;
+
+	(void)start(BALANCE_STATIC, false);
+	home = uplink_of(0);
+	memory_io_limit(f.memory[home], 0);
+	begin_ps = f.now_ps;
+	cr_expect_eq(uplink_of(0), PORT_NONE);
+	fixture_run_until(&f, begin_ps + STALL_PS - PS_PER_US);
+	cr_expect_eq(uplink_of(0), PORT_NONE, "it may still be about to go on");
+	cr_expect_eq(stalls(home), 0);
+	/* The next offer that is refused, and one poll. */
+	fixture_run_until(&f, begin_ps + STALL_PS + 5 * PS_PER_US);
+	cr_expect_eq(stalls(home), 1);
+	cr_expect_neq(uplink_of(0), PORT_NONE);
+	cr_expect_neq(uplink_of(0), home);
+	cr_expect_eq(fixture_queued(&f), 2, "what was for it waits");
+	memory_io_limit(f.memory[home], 32);
+	fixture_run_until(&f, f.now_ps + 5 * PS_PER_US);
+	cr_expect_eq(fixture_discard(&f, home), 2);
+	cr_expect_eq(uplink_of(0), home);
+	cr_expect_eq(stalls(home), 1);
+	cr_expect_eq(leaf_drops(f.leaf, DROP_LINK_DOWN), 0);
+	fixture_close(&f);
+}
+
+/* A leaf that wasn't there can't tell what its devices would have taken. */
+Test(links, time_in_which_nothing_was_offered_is_no_stall)
+{
+	uint16_t home;
+
+	(void)start(BALANCE_STATIC, false);
+	home = uplink_of(0);
+	memory_io_limit(f.memory[home], 0);
+	cr_expect_eq(uplink_of(0), PORT_NONE);
+	f.now_ps += 2 * STALL_PS;
+	fixture_run_until(&f, f.now_ps + 10 * PS_PER_US);
+	cr_expect_eq(stalls(home), 0);
+	memory_io_limit(f.memory[home], 32);
+	fixture_run_until(&f, f.now_ps + 10 * PS_PER_US);
+	cr_expect_eq(fixture_discard(&f, home), 1);
+	fixture_close(&f);
+}

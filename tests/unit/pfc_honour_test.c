@@ -527,6 +527,28 @@ LEAF_TEST(pfc_honour, frames_in_staging_obey_a_pause)
 	cr_assert_eq(priorities, 1u << 3);
 }
 
+/* Much longer than a device may take nothing (egress.h): 3 ms at 10G, where that is 300 us. */
+LEAF_TEST(pfc_honour, a_paused_queue_is_no_stall_of_the_device)
+{
+	struct snapshot *snapshot = snapshot_copy(f.snapshot);
+	struct port_totals totals;
+	uint8_t priorities;
+
+	snapshot_port_rate(snapshot, SINK, 10 * GBPS, 10 * PS_PER_US, 0);
+	fixture_publish(&f, snapshot);
+	memory_io_limit(f.memory[SINK], 0);
+	for (uint32_t i = 0; i < 4; i++)
+		pause_inject(&f, SENDER, 3, FRAME_BYTES);
+	fixture_poll(&f);
+	cr_assert_gt(egress_staged_packets(&f.leaf->egress[SINK]), 0);
+	pause_receive(&f, SINK, 3, 60000);
+	(void)sent_until(f.now_ps + 50000 * QUANTUM_PS(10 * GBPS), &priorities);
+	memory_io_limit(f.memory[SINK], 32);
+	cr_assert_eq(sent_until(f.now_ps + 20000 * QUANTUM_PS(10 * GBPS), &priorities), 4);
+	leaf_port_totals(f.leaf, SINK, &totals);
+	cr_expect_eq(totals.tx_stalls, 0);
+}
+
 /* Staging of one priority, and a queue of another that is paused for longer. */
 LEAF_TEST(pfc_honour, frames_in_staging_go_when_their_own_pause_is_over)
 {

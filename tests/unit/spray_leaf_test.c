@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataplane/internal.h"
 #include "dataplane/links.h"
 #include "tests/unit/spray_fixture.h"
 
@@ -698,7 +699,6 @@ static void lose_uplink(bool heard)
 	enum { PACKETS = 20 };
 	struct spray_message request;
 	struct snapshot *slow, *down;
-	const struct spray_message *m;
 	struct spray_totals totals;
 	uint64_t said_before;
 	uint32_t before;
@@ -735,10 +735,8 @@ static void lose_uplink(bool heard)
 	}
 	host_sends(4, 6, 0);
 	pass(PS_PER_MS);
-	m = last(SPRAY_HELLO);
-	cr_assert_not_null(m);
-	cr_expect_not(m->hello.uplink[0].up);
-	cr_expect(m->hello.uplink[1].up);
+	cr_expect_not(said(SPRAY_HELLO).hello.uplink[0].up);
+	cr_expect(said(SPRAY_HELLO).hello.uplink[1].up);
 	leaf_spray_totals(f.leaf, &totals);
 	cr_expect_gt(totals.rerouted, 0);
 	cr_expect_eq(count, PACKETS + 1);
@@ -755,4 +753,34 @@ LEAF_TEST(spray_leaf, LF_DOWN_what_waits_for_a_dead_uplink_leaves_by_another_one
 LEAF_TEST(spray_leaf, LF_DOWN_within_one_poll_of_the_word_that_a_link_is_down)
 {
 	lose_uplink(true);
+}
+
+/* Its device takes nothing, its link is up: what is sequenced moves, and a hello stays there to be taken. */
+LEAF_TEST(spray_leaf, LF_DOWN_what_waits_for_an_uplink_that_takes_nothing_leaves_by_another_one)
+{
+	enum { PACKETS = 20 };
+	struct spray_message request;
+	struct spray_totals totals;
+
+	meet();
+	request = promote(6);
+	answer(&request, SPRAY_YES);
+	host_sends(4, 6, 0);
+	clear();
+	memory_io_limit(f.memory[UP], 0);
+	for (uint32_t i = 0; i < PACKETS; i++)
+		host_sends(4, 6, 0);
+	cr_assert_lt(count, PACKETS);
+	pass(PS_PER_MS);
+	leaf_spray_totals(f.leaf, &totals);
+	cr_expect_gt(totals.rerouted, 0);
+	cr_expect_eq(count, PACKETS);
+	cr_expect_neq(fixture_queued(&f), 0, "a hello");
+	cr_expect_not(said(SPRAY_HELLO).hello.uplink[0].up);
+	/* It goes on, and everybody knows. */
+	memory_io_limit(f.memory[UP], 32);
+	pass(PS_PER_MS);
+	cr_expect_eq(count, PACKETS);
+	cr_expect(said(SPRAY_HELLO).hello.uplink[0].up);
+	cr_expect_eq(leaf_drops(f.leaf, DROP_LINK_DOWN), 0);
 }
