@@ -122,7 +122,7 @@ void record_all(struct leaf_fixture *fixture, struct recorder *recorder)
 	}
 }
 
-void recorder_free(struct recorder *recorder)
+void record_free(struct recorder *recorder)
 {
 	free(recorder->record);
 	memset(recorder, 0, sizeof(*recorder));

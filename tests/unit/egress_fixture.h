@@ -49,7 +49,7 @@ void record_now(struct leaf_fixture *fixture, struct recorder *recorder);
 /** Poll whenever it is due until a time, or until nothing is queued, and note what leaves. */
 void record_until(struct leaf_fixture *fixture, struct recorder *recorder, uint64_t until_ps);
 void record_all(struct leaf_fixture *fixture, struct recorder *recorder);
-void recorder_free(struct recorder *recorder);
+void record_free(struct recorder *recorder);
 
 /** How long a frame occupies a wire: bytes and 24 more, in picoseconds times the rate. */
 static inline unsigned __int128 wire_bits_ps(uint32_t bytes)

@@ -23,7 +23,7 @@ static void start(void)
 
 static void finish(void)
 {
-	recorder_free(&sent);
+	record_free(&sent);
 	fixture_close(&f);
 }
 

@@ -93,8 +93,8 @@ Test(poll_time, polls_when_due_send_what_polls_all_the_time_send)
 				     "seed %" PRIu64 ", frame %u: %" PRIu64 " and %" PRIu64, seed,
 				     i, sparse.record[i].at_ps, dense.record[i].at_ps);
 		}
-		recorder_free(&sparse);
-		recorder_free(&dense);
+		record_free(&sparse);
+		record_free(&dense);
 	}
 }
 

@@ -20,7 +20,7 @@ static void start(void)
 
 static void finish(void)
 {
-	recorder_free(&sent);
+	record_free(&sent);
 	fixture_close(&f);
 }
 
@@ -440,7 +440,7 @@ Test(wire, a_start_just_before_the_clock_wraps_changes_nothing)
 				  "start at %" PRIu64 ", frame %u", starts[i], k);
 		finish();
 	}
-	recorder_free(&wanted);
+	record_free(&wanted);
 }
 
 /* DESIGN.md: no stored time grows older than a day. A quiet leaf must work after half a year. */
