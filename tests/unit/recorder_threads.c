@@ -74,7 +74,7 @@ int main(void)
 	atomic_store_explicit(&stop, true, memory_order_release);
 	pthread_join(reader, NULL);
 	printf("%lu samples, %lu wrong\n", (unsigned long)samples, (unsigned long)wrong);
-	record_free(worker->recorder);
+	recorder_free(worker->recorder);
 	free(leaf->record);
 	free(worker);
 	free(leaf);
