@@ -70,7 +70,7 @@ static const struct schema_table marks_table = {
 static const struct schema_row telemetry_rows[] = {
 	{"http", SCHEMA_CUSTOM, SCHEMA_FIELD(struct config_telemetry, http), .parse = parse_listen,
 	 .fallback = "127.0.0.1:9469",
-	 .help = "Address and port where metrics are read over HTTP, at `/metrics`; or `off`. Anybody "
+	 .help = "Address and port of the dashboard, and of metrics at `/metrics`, over HTTP; or `off`. Anybody "
 		 "who reaches it may read: there is no password."},
 	{"history", SCHEMA_TIME, SCHEMA_FIELD(struct config_telemetry, history_ps),
 	 .min = 10 * PS_PER_S, .max = 3600 * PS_PER_S, .fallback = "5min",

@@ -87,7 +87,7 @@ def page():
     world = lab.shared(Watched)
     if world.browser.js("location.href") != URL:
         world.browser.open(URL)
-    world.browser.wait_for("roceleaf.history.points.length > 0", "two looks at the leaf")
+    world.browser.wait_for("roceleaf.history.points.at(-1)?.ports.cpu", "two looks at the leaf")
     return world, world.browser
 
 
@@ -167,6 +167,23 @@ def test_traffic():
     browser.check_quiet()
     asked = browser.requests()
     check(asked and all(url.startswith(URL) for url in asked), f"asked for: {set(asked)}")
+
+
+def test_history():
+    """A page that is opened late begins with what the leaf remembers"""
+    world, browser = page()
+    browser.driver.refresh()
+    world, browser = page()
+    check(browser.js("roceleaf.history.points.length") > 5, "more seconds than the page has seen")
+    marked = browser.js("""(() => {
+        const points = roceleaf.history.points;
+        return points.slice(1).reduce((sum, p, i) => sum + p.pairs["h2 3"].marks * (p.x - points[i].x), 0);
+    })()""")
+    counted = next(row for row in show("queues") if (row["port"], row["priority"]) == ("h2", 3))["ecn_marked"]
+    check(abs(marked - counted) < 0.1 * counted, f"{marked:.0f} marks remembered, {counted} counted")
+    check(max(browser.js("roceleaf.history.points.map((p) => p.ports.h2.pausedBy)")) > 0.05, "pauses")
+    browser.picture("dashboard-late")
+    browser.check_quiet()
 
 
 def pictures(browser):

@@ -131,10 +131,20 @@ function choose(port) {
   return button;
 }
 
+// The buttons stay the same ones, or a click that a redraw comes into would be lost.
 function drawPorts() {
-  const focused = document.activeElement?.closest?.("#ports tr")?.dataset.port;
-  byId("ports").replaceChildren(table(portColumns(), history.now.ports, (row) => ({ "data-port": row.port, class: row.port === chosen ? "chosen" : undefined })));
-  if (focused !== undefined) byId("ports").querySelector(`tr[data-port="${CSS.escape(focused)}"] button`)?.focus();
+  const fresh = table(portColumns(), history.now.ports, (row) => ({ "data-port": row.port, class: row.port === chosen ? "chosen" : "" }));
+  const rowsOf = (node) => [...node.querySelectorAll("tr")];
+  const names = (node) => JSON.stringify([...node.querySelectorAll("th, td:first-child")].map((cell) => cell.textContent));
+  if (names(fresh) !== names(byId("ports"))) {
+    byId("ports").replaceChildren(fresh);
+    return;
+  }
+  const shown = rowsOf(byId("ports"));
+  rowsOf(fresh).forEach((row, index) => {
+    shown[index].className = row.className;
+    [...row.cells].slice(1).forEach((cell, column) => shown[index].cells[column + 1].replaceWith(cell));
+  });
 }
 
 // --- the rest ---

@@ -65,6 +65,28 @@ function difference(now, before) {
   return point;
 }
 
+/** The same of a second that the leaf remembers: it knows neither depths nor shares. */
+function remembered(ports, second, byPriority) {
+  const seconds = second.duration_ns / 1e9;
+  const point = { x: second.time_ns / 1e9, ports: {}, pairs: {}, shares: {}, marks: 0, lost: 0 };
+  ports.forEach((name, port) => {
+    const rate = (counter) => second[counter][port] / seconds;
+    const sums = { rx: 8 * rate("rx_bytes"), tx: 8 * rate("tx_bytes"), drops: rate("drop_packets"), marks: rate("ecn_marked"), pausedBy: 0, pausing: 0 };
+    for (const [priority, past] of byPriority) {
+      const of = past.get(second.sequence);
+      if (of === undefined) continue;
+      const share = (counter) => Math.min(1, of[counter][port] / second.duration_ns);
+      const pair = { marks: of.ecn_marked[port] / seconds, pausedBy: share("rx_paused_ns"), pausing: share("tx_paused_ns") };
+      point.pairs[`${name} ${priority}`] = pair;
+      sums.pausedBy = Math.max(sums.pausedBy, pair.pausedBy);
+      sums.pausing = Math.max(sums.pausing, pair.pausing);
+    }
+    point.ports[name] = sums;
+    point.marks += sums.marks;
+  });
+  return point;
+}
+
 export class History {
   constructor() {
     this.forget(null);
@@ -90,12 +112,22 @@ export class History {
     const news = await ask(`/v1/events?after=${this.sequence}`);
     const [info] = now.info;
     now.seconds = (info.started_ns + info.uptime_ns) / 1e9;
-    this.points.push(difference(now, this.now));
-    if (this.now === null) this.points.pop();
+    if (this.now === null) await this.recall(now);
+    else this.points.push(difference(now, this.now));
     while (this.points.length > 0 && this.points[0].x < now.seconds - HISTORY_S) this.points.shift();
     this.events = this.events.concat(news.events).slice(-EVENTS_KEPT);
     this.sequence = news.last;
     this.now = now;
+  }
+
+  /** Begin with what the leaf remembers, of the classes that it has. */
+  async recall(now) {
+    const priorities = new Set(now.queues.filter((row) => row.class !== "-").map((row) => row.priority));
+    const byPriority = new Map();
+    const { ports, seconds } = await ask("/v1/history");
+    for (const priority of priorities)
+      byPriority.set(priority, indexed((await ask(`/v1/history?priority=${priority}`)).seconds, (second) => second.sequence));
+    this.points = seconds.map((second) => remembered(ports, second, byPriority));
   }
 
   /** Look again and again; draw() after each, whether somebody answered or not. */
