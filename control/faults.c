@@ -39,6 +39,7 @@ struct fault_stalled {
 
 struct faults {
 	struct fault_stalled stalled[WORKER_COUNT_MAX];
+	struct fault_wire *wire; /* [ports] as last seen */
 	struct events *events;
 	uint16_t port_count;
 	bool guard_told;   /* that it is on */
@@ -57,8 +58,9 @@ struct faults *faults_create(uint16_t port_count, struct events *events)
 	if (faults == NULL)
 		return NULL;
 	faults->device = calloc(port_count, sizeof(*faults->device));
-	if (faults->device == NULL) {
-		free(faults);
+	faults->wire = calloc(port_count, sizeof(*faults->wire));
+	if (faults->device == NULL || faults->wire == NULL) {
+		faults_free(faults);
 		return NULL;
 	}
 	faults->events = events;
@@ -68,8 +70,10 @@ struct faults *faults_create(uint16_t port_count, struct events *events)
 
 void faults_free(struct faults *faults)
 {
-	if (faults != NULL)
-		free(faults->device);
+	if (faults == NULL)
+		return;
+	free(faults->wire);
+	free(faults->device);
 	free(faults);
 }
 
@@ -235,6 +239,22 @@ void faults_look_pauses(struct faults *faults, const struct fault_place *place,
 	for (unsigned way = 0; way < FAULT_WAYS; way++)
 		look_at_pauses(faults, place, &told->paused[way], &now[way], who[way], bound_ps,
 			       now_ns);
+}
+
+void faults_look_wire(struct faults *faults, uint16_t port, const char *name,
+		      const struct fault_wire *now)
+{
+	struct fault_wire *seen = &faults->wire[port];
+
+	if (now->stalls != seen->stalls)
+		events_add(faults->events, EVENT_WIRE_STALL, port,
+			   "port %s: its device takes nothing, though its link is up: routes with "
+			   "other next hops go by those",
+			   name);
+	if ((now->stalls != seen->stalls || seen->stalled) && !now->stalled)
+		events_add(faults->events, EVENT_WIRE_STALL_END, port,
+			   "port %s: its device takes frames again", name);
+	*seen = *now;
 }
 
 void faults_look_guard(struct faults *faults, const struct fault_guard *now, uint64_t now_ns)

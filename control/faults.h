@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * faults - makes events of what workers only count: pause storms, lossless losses, the guard.
+ * faults - makes events of what workers only count: pause storms, lossless losses, the guard, stalls.
  *
  * The control thread reads the counters and shows them to these functions, again and again; they
  * note what has changed since. What began and ended between two looks is told, too. Counts are exact:
@@ -94,6 +94,16 @@ struct fault_stalls {
  */
 void faults_look_stalls(struct faults *faults, uint16_t worker, const struct fault_stalls *now,
 			uint64_t now_ns);
+
+struct fault_wire {
+	uint64_t
+		stalls; /* times that the port's device began to take nothing (dataplane/links.h) */
+	bool stalled;   /* and takes nothing now */
+};
+
+/** Look at a port's device. A stall that is over is told, too. @param name of the port */
+void faults_look_wire(struct faults *faults, uint16_t port, const char *name,
+		      const struct fault_wire *now);
 
 struct fault_guard {
 	bool guarded;

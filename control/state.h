@@ -66,8 +66,6 @@ struct port_state {
 	uint64_t link_changes;
 	uint64_t link_changed_ns;
 	bool serves;          /* is a next hop of a route that has several */
-	uint64_t wire_stalls; /* told about so far */
-	bool wire_stalled;
 	uint64_t superframes; /* told about so far */
 	uint64_t superframes_told_ns;
 	uint16_t owner;

@@ -132,26 +132,14 @@ void watch_devices(struct daemon *daemon)
 	}
 }
 
-/* A stall may be over before it is told. */
 static void look_at_wire(struct daemon *daemon, uint16_t port)
 {
-	struct port_state *state = &daemon->port[port];
-	const char *name = daemon->config->ports[port].name;
-	bool stalled = leaf_link_stalled(daemon->leaf, port);
+	struct fault_wire now = {.stalled = leaf_link_stalled(daemon->leaf, port)};
 	struct port_totals totals;
 
 	leaf_port_totals(daemon->leaf, port, &totals);
-	if (totals.tx_stalls != state->wire_stalls) {
-		events_add(daemon->events, EVENT_WIRE_STALL, port,
-			   "port %s: its device takes nothing, its link up: others are chosen",
-			   name);
-		state->wire_stalled = true;
-	}
-	state->wire_stalls = totals.tx_stalls;
-	if (state->wire_stalled && !stalled)
-		events_add(daemon->events, EVENT_WIRE_STALL_END, port,
-			   "port %s: its device takes frames again", name);
-	state->wire_stalled = stalled;
+	now.stalls = totals.tx_stalls;
+	faults_look_wire(daemon->faults, port, daemon->config->ports[port].name, &now);
 }
 
 void watch_look(struct daemon *daemon, uint64_t now_ns)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataplane/balance/quality.h"
 #include "tests/unit/leaf_fixture.h"
 
 #define HOST   UINT64_C(0x02000000aa01)
@@ -120,6 +121,25 @@ Test(balance_modes, LB_FLOWLET_SAME_LB_FLOWLET_MOVE_a_flow_moves_at_the_gap_and_
 	cr_assert_eq(totals.moves, 1);
 	cr_assert_eq(totals.flowlets, 3);
 	cr_assert_eq(totals.collisions, 0);
+	fixture_close(&f);
+}
+
+/*
+ * The load of an uplink counts one sampling interval after it began, though everybody had just looked at all
+ * uplinks when it did. One with nothing to do is as good then as it was.
+ */
+Test(balance_modes, LB_FLOWLET_MOVE_the_next_flowlet_knows_a_load_of_one_sampling_interval)
+{
+	struct frame packet = flow_frame(1, DSCP_LOSSLESS), other = flow_frame(2, DSCP_LOSSLESS);
+	uint16_t first;
+
+	start_mode(BALANCE_FLOWLET, alike, 64);
+	first = uplink_of(&packet);
+	f.now_ps += GAP_PS * 11 / 10 - QUALITY_SAMPLE_PS;
+	(void)uplink_of(&other); /* its flowlet begins: it looks */
+	load_uplink(first, 100); /* 12 us of 100G */
+	f.now_ps += QUALITY_SAMPLE_PS;
+	cr_expect_neq(uplink_of(&packet), first);
 	fixture_close(&f);
 }
 

@@ -166,6 +166,34 @@ Test(faults, ports_and_priorities_are_apart)
 	cr_assert_eq(events_count(events, EVENT_LOSSLESS_LOSS), PORTS * PRIORITY_COUNT);
 }
 
+static uint32_t look_wire(uint64_t stalls, bool stalled)
+{
+	const struct fault_wire now = {stalls, stalled};
+	uint32_t count;
+
+	faults_look_wire(faults, 1, "up1", &now);
+	count = events_read(events, last, out, EVENTS_KEPT);
+	last += count;
+	return count;
+}
+
+Test(faults, a_device_that_takes_nothing_is_told_of_once_and_when_it_goes_on)
+{
+	cr_expect_eq(look_wire(0, false), 0);
+	cr_expect_eq(look_wire(1, true), 1);
+	cr_expect_eq(out[0].about.type, EVENT_WIRE_STALL);
+	cr_expect_eq(out[0].about.port, 1);
+	cr_expect_not_null(strstr(out[0].text, "port up1"));
+	cr_expect_eq(look_wire(1, true), 0);
+	cr_expect_eq(look_wire(1, false), 1);
+	cr_expect_eq(out[0].about.type, EVENT_WIRE_STALL_END);
+	cr_expect_eq(look_wire(1, false), 0);
+	/* One that is over already. */
+	cr_expect_eq(look_wire(2, false), 2);
+	cr_expect_eq(out[0].about.type, EVENT_WIRE_STALL);
+	cr_expect_eq(out[1].about.type, EVENT_WIRE_STALL_END);
+}
+
 static uint32_t look_guard(const struct fault_guard *now)
 {
 	uint32_t count;
