@@ -94,7 +94,7 @@ function drawLeaf() {
 // The background says how much; the text says it too.
 function heat(text, value, shade, title) {
   const cell = element("span", { "data-heat": value, title }, text);
-  cell.style.backgroundColor = value > 0 ? `rgba(var(--${shade}), ${Math.min(1, 0.12 + 0.68 * value)})` : "";
+  cell.style.backgroundColor = value >= 0.001 ? `rgba(var(--${shade}), ${Math.min(1, 0.12 + 0.68 * value)})` : "";
   return cell;
 }
 
