@@ -155,6 +155,10 @@ def test_traffic():
 
     wait_until(settled, "the page holds the counters that show has")
     # Rates over time are what was counted: they are looked at one after another, so nearly.
+    step = show("marks")[-1]
+    shown = browser.js("[...document.querySelector('#steps tbody tr').cells].map((cell) => cell.innerText)")
+    check_equal((shown[0], step["straggler"]), ("step 1 begin", "h2"), "the step, and who was paused in it")
+    check(shown[6].startswith("h2 ") and shown[5].startswith(f"{step['hottest']} "), f"the step: {shown}")
     sent = browser.js("""(() => {
         const points = roceleaf.history.points;
         return points.slice(1).reduce((sum, p, i) => sum + p.ports.h2.tx / 8 * (p.x - points[i].x), 0);

@@ -59,6 +59,9 @@ def ran(scenario, *more):
                 [link["direction"] for link in result["links"]], "links in the drawing")
     check_equal(browser.count("#topology path.paused"),
                 sum(link["paused_share"] > 0 for link in result["links"]), "paused links in the drawing")
+    why = json.loads(roceleaf_lab("why", "--json", here("result.json")).stdout)
+    check_equal([row[0] for row in rows(browser, "#why0")], [one["cause"] for one in why["findings"]],
+                "what slowed it down")
     check_equal(browser.text("[data-card=lossless] b"), str(result["lossless_drops"]), "lossless drops")
     return browser, result
 

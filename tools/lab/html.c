@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tools/lab/output.h"
+#include "tools/lab/why_result.h"
 
 /* Where the page has its data. */
 #define PLACE "@DATA@"
@@ -26,14 +27,48 @@ static void write_data(const char *text, FILE *out)
 	}
 }
 
-int html_write(const json_t *data, const char *path)
+/* @return null when it can't be told */
+static json_t *why_of(json_t *result)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	json_t *why = NULL;
+
+	if (out == NULL)
+		return json_null();
+	if (why_result_print(result, true, out) == 0 && fflush(out) == 0)
+		why = json_loadb(text, size, 0, NULL);
+	fclose(out);
+	free(text);
+	return why == NULL ? json_null() : why;
+}
+
+static json_t *page_data(json_t *const *results, size_t count, json_t *comparison)
+{
+	json_t *data = json_object(), *runs = json_array(), *whys = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		json_array_append(runs, results[i]);
+		json_array_append_new(whys, why_of(results[i]));
+	}
+	json_object_set_new(data, "results", runs);
+	json_object_set_new(data, "why", whys);
+	if (comparison != NULL)
+		json_object_set(data, "comparison", comparison);
+	return data;
+}
+
+int html_write(json_t *const *results, size_t count, json_t *comparison, const char *path)
 {
 	const uint8_t *place = memmem(report, report_bytes, PLACE, strlen(PLACE));
-	char *text = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(12));
 	const uint8_t *rest = place + strlen(PLACE);
+	json_t *data = page_data(results, count, comparison);
+	char *text = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(12));
 	struct output output;
 	int error;
 
+	json_decref(data);
 	if (text == NULL) {
 		fprintf(stderr, "%s: no memory for %s\n", program_invocation_short_name, path);
 		return -ENOMEM;

@@ -7,12 +7,16 @@
 #ifndef LAB_HTML_H
 #define LAB_HTML_H
 
+#include <stddef.h>
+
 #include <jansson.h>
 
 /**
- * @param data {"results": [one or two], "comparison" (of two): compare_results()}
+ * Its data are {"results": [...], "why": [what why_result.h prints of each, or null], "comparison"}.
+ * @param results    `count` of them, one or two
+ * @param comparison of two: compare_results(); else NULL
  * @return 0, or -errno with a message on stderr, as report_write_json()
  */
-int html_write(const json_t *data, const char *path);
+int html_write(json_t *const *results, size_t count, json_t *comparison, const char *path);
 
 #endif

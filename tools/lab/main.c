@@ -221,22 +221,6 @@ static int expects_check(const struct scenario *scenario, json_t *result, FILE *
 	return status;
 }
 
-/* @param comparison of two results, or NULL */
-static int write_html(json_t *const *results, size_t count, json_t *comparison, const char *path)
-{
-	json_t *data = json_object(), *array = json_array();
-	int error;
-
-	for (size_t i = 0; i < count; i++)
-		json_array_append(array, results[i]);
-	json_object_set_new(data, "results", array);
-	if (comparison != NULL)
-		json_object_set(data, "comparison", comparison);
-	error = html_write(data, path);
-	json_decref(data);
-	return error;
-}
-
 static int finish(const struct arguments *arguments, const struct scenario *scenario,
 		  json_t *result)
 {
@@ -252,7 +236,7 @@ static int finish(const struct arguments *arguments, const struct scenario *scen
 			scenario->expect_count);
 	if (arguments->json != NULL && report_write_json(result, arguments->json) != 0)
 		return STATUS_ERROR;
-	if (arguments->html != NULL && write_html(&result, 1, NULL, arguments->html) != 0)
+	if (arguments->html != NULL && html_write(&result, 1, NULL, arguments->html) != 0)
 		return STATUS_ERROR;
 	return flush(out) == STATUS_OK ? status : STATUS_ERROR;
 }
@@ -505,7 +489,7 @@ static int main_compare(int count, char **texts)
 		else
 			compare_print(comparison, stdout);
 		status = as_json ? status : flush(stdout);
-		if (html != NULL && write_html(results, 2, comparison, html) != 0)
+		if (html != NULL && html_write(results, 2, comparison, html) != 0)
 			status = STATUS_ERROR;
 		json_decref(comparison);
 	}

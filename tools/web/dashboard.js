@@ -6,6 +6,7 @@ import { HISTORY_S, History, byPort, pairKey } from "./history.js";
 const history = new History();
 const byId = (id) => document.getElementById(id);
 const EVENTS_SHOWN = 200;
+const STEPS_SHOWN = 50;
 const SPAN_MIN_S = 30;
 const NOTES = new Set(["flow_control", "rx_queues"]); // events that are no news on a time line
 let chosen = null; // name of a port
@@ -180,6 +181,18 @@ function drawEvents() {
   for (const cell of byId("events").querySelectorAll("td:last-child")) cell.classList.add("wrap");
 }
 
+function drawSteps() {
+  const steps = history.now.marks.slice(-STEPS_SHOWN).reverse();
+  byId("steps-panel").hidden = steps.length === 0;
+  byId("steps").replaceChildren(table([
+    ["Step", (row) => row.text, true], ["Took", (row) => `${time(row.duration_ns)}${row.running ? ", still" : ""}`], ["Sent", (row) => bytes(row.tx_bytes)],
+    ["Marked", (row) => count(row.ecn_marked)], ["Paused", (row) => time(row.rx_paused_ns)],
+    ["Hottest", (row) => (row.hottest === "-" ? "-" : `${row.hottest} ${percent(row.hottest_ppm / 1e6)}`), true],
+    ["Straggler", (row) => (row.straggler === "-" ? "-" : `${row.straggler} ${time(row.straggler_paused_ns)}`), true]],
+  steps, (row) => ({ "data-step": row.sequence })));
+  for (const cell of byId("steps").querySelectorAll("td:first-child")) cell.classList.add("wrap");
+}
+
 function drawState() {
   const state = byId("state");
   state.classList.toggle("gone", history.gone !== null);
@@ -201,6 +214,7 @@ function draw() {
   drawPorts();
   drawPort();
   drawLeaf();
+  drawSteps();
   drawEvents();
 }
 

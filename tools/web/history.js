@@ -5,7 +5,7 @@ export const HISTORY_S = 300;
 const PERIOD_MS = 1000;
 const PATIENCE_MS = 4000;
 const EVENTS_KEPT = 1024;
-const TABLES = ["info", "ports", "queues", "ecn", "buffers", "pfc", "balance"];
+const TABLES = ["info", "ports", "queues", "ecn", "buffers", "pfc", "balance", "marks"];
 
 /** A table's rows by their keys, as text. */
 export const byPort = (rows, port) => rows.filter((row) => row.port === port);

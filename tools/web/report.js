@@ -196,6 +196,14 @@ function collectives(result) {
   return names.map((name) => drawCollective(name, result.collectives.filter((one) => one.name === name)));
 }
 
+function why(index) {
+  const { findings, unseen } = data.why[index] ?? { findings: [], unseen: "" };
+  return panel(`why${index}`, "What slowed it down", "worst first; the share of time that it may have cost at most",
+    findings.length === 0 ? element("p", {}, "nothing that is seen here") : table([
+      ["Cause", (one) => one.cause, true], ["Share", (one) => percent(one.share)], ["", (one) => one.text, true]], findings, (one) => ({ "data-cause": one.cause })),
+    element("p", { class: "none" }, unseen));
+}
+
 function topology(result, side = "") {
   return panel(`topology${side}`, side === "" ? "Fabric" : `Fabric, ${side}`, `${result.links.length / 2} links`, drawTopology(result.links, side === "" ? 1200 : 600), howToRead());
 }
@@ -206,7 +214,7 @@ function drawRun(result) {
   const left = OVER_TIME.map(([title, note, of]) => addChart(title, note, () => of(result), "tall"));
   const cdf = addSlowdowns([result]);
   return [
-    cards(result), topology(result),
+    cards(result), why(0), topology(result),
     panel("time", "Over time", "faults are vertical lines", element("div", { class: "columns" },
       ...[...left, ...cdf].map((chart) => chart.node))),
     ...collectives(result),
@@ -241,7 +249,7 @@ function drawComparison(results, comparison) {
     panel("comparison", "Differences", "change from A to B", comparison.rows.length === 0 ? element("p", { class: "none" }, "none") : table([
       ["", (row) => row.name, true], ["A", (row) => value(row.a)], ["B", (row) => value(row.b)], ["Change", (row) => change(row.change)]], comparison.rows,
     (row) => ({ "data-row": row.name }))),
-    element("div", { class: "columns" }, ...results.map((result, index) => topology(result, sides[index]))),
+    element("div", { class: "columns" }, ...results.map((result, index) => element("div", { class: "stack" }, topology(result, sides[index]), why(index)))),
     ...cdf.map((chart) => panel("slowdowns", "Flows", "A and B", chart.node)),
     panel("time", "Over time", "both to the same scale; faults are vertical lines", element("div", { class: "columns" }, ...rows.map((chart) => chart.node))),
     element("div", { class: "columns" }, ...results.map((result) => element("div", { class: "stack" }, ...collectives(result), linkTable(result), ...flowTable(result), ...dropTable(result)))),
@@ -261,5 +269,6 @@ document.getElementById("about").textContent = data.comparison === undefined
   : "two runs, side by side";
 document.getElementById("report").append(...(data.comparison === undefined ? drawRun(first) : drawComparison(data.results, data.comparison)));
 onColourScheme(draw);
+for (const cell of document.querySelectorAll("[data-cause] td:last-child")) cell.classList.add("wrap");
 globalThis.roceleaf = { data, charts: charts.map(({ chart }) => chart) };
 draw();
