@@ -179,6 +179,14 @@ struct config_spray {
 	uint64_t hold_max_bytes;
 };
 
+/* Of links that flap; control/damping.h. */
+struct config_damping {
+	uint32_t suppress; /* penalty above which a link is kept out, 1000..; 0: never; default */
+	uint32_t reuse;    /* penalty below which it is let in again, < suppress; default 1000 */
+	uint64_t half_life_ps; /* 10 ms..1000 s; default 5 s */
+	uint64_t max_ps;       /* for which it is kept out at most, >= half_life_ps; default 20 s */
+};
+
 struct config_balance {
 	enum config_balance_mode mode; /* never DEFAULT; default ECMP, which keeps order anywhere */
 	bool gap_auto;                 /* default: by ECN's thresholds; else gap_ps */
@@ -189,6 +197,7 @@ struct config_balance {
 	uint64_t seed;
 	uint32_t flows; /* a worker remembers, 64..CONFIG_FLOWS_MAX; default 65536 */
 	struct config_spray spray;
+	struct config_damping damping;
 };
 
 struct config_class {

@@ -29,6 +29,46 @@ static const struct schema_word hash_words[] = {
 	{0},
 };
 
+static const struct schema_word damping_words[] = {
+	{"off", 0, "a link that is up is used."},
+	{0},
+};
+
+static void check_damping(struct schema_document *document, struct schema_node *node, void *out)
+{
+	const struct config_damping *damping = &((const struct config_balance *)out)->damping;
+
+	if (damping->reuse >= damping->suppress)
+		schema_fail(document, schema_child(node, "reuse"),
+			    "reuse (%u) must be below suppress (%u)", damping->reuse,
+			    damping->suppress);
+	if (damping->max_ps < damping->half_life_ps)
+		schema_fail(document, schema_child(node, "max"), "max must not be below half_life");
+}
+
+static const struct schema_row damping_rows[] = {
+	{"half_life", SCHEMA_TIME, SCHEMA_FIELD(struct config_balance, damping.half_life_ps),
+	 .min = 10 * PS_PER_MS, .max = 1000 * PS_PER_S, .fallback = "5s",
+	 .flags = SCHEMA_RELOADABLE, .help = "In which a penalty halves."},
+	{"suppress", SCHEMA_UINT, SCHEMA_FIELD(struct config_balance, damping.suppress),
+	 .min = 1000, .max = 20000, .fallback = "2000", .flags = SCHEMA_RELOADABLE,
+	 .help = "Penalty above which a link is kept out. It grows by 1000 whenever the link goes down."},
+	{"reuse", SCHEMA_UINT, SCHEMA_FIELD(struct config_balance, damping.reuse), .min = 1,
+	 .max = 19999, .fallback = "1000", .flags = SCHEMA_RELOADABLE,
+	 .help = "Penalty below which it is let in again."},
+	{"max", SCHEMA_TIME, SCHEMA_FIELD(struct config_balance, damping.max_ps),
+	 .min = 10 * PS_PER_MS, .max = 16000 * PS_PER_S, .fallback = "20s",
+	 .flags = SCHEMA_RELOADABLE, .help = "For which a link is kept out at most."},
+	{0},
+};
+
+static const struct schema_table damping_table = {
+	"damping",
+	damping_rows,
+	.help = "Links that flap are kept out for a while, longer each time. Never the last one of a route.",
+	.check = check_damping,
+};
+
 static void check_balance(struct schema_document *document, struct schema_node *node, void *out)
 {
 	const struct config_balance *balance = out;
@@ -116,6 +156,11 @@ static const struct schema_row balance_rows[] = {
 	 .max = CONFIG_FLOWS_MAX, .fallback = "65536",
 	 .help = "Flows that each worker keeps in mind for `flowlet`, 16 bytes each, and for `spray`, 64, rounded up to a "
 		 "power of two. A flow that finds no room goes by its hash."},
+	{"damping", SCHEMA_ENUM, SCHEMA_FIELD(struct config_balance, damping.suppress),
+	 .words = damping_words, .fallback = "off", .flags = SCHEMA_RELOADABLE,
+	 .help = "What becomes of links that flap; `{}` takes the defaults."},
+	{"damping", SCHEMA_MAP, SCHEMA_HERE, .table = &damping_table,
+	 .flags = SCHEMA_RELOADABLE | SCHEMA_OPTIONAL},
 	{"spray", SCHEMA_MAP, SCHEMA_FIELD(struct config_balance, spray), .table = &spray_table,
 	 .help = "In-order spray."},
 	{0},

@@ -78,6 +78,8 @@ struct daemon_port {
 	const char *driver; /* "packet_mmap", "ethdev": port_io_ops.name */
 	uint8_t mac[6];     /* the device's own */
 	bool link_up;
+	bool damped;              /* its link is up, and counts as down for its flaps */
+	bool stalled;             /* its device takes nothing (dataplane/links.h) */
 	bool gone;                /* the device has disappeared; its counters stand still */
 	uint64_t rate_bps;        /* of the wire clock: the config's speed, or the device's */
 	uint64_t device_bps;      /* what the device reports; 0: nothing */

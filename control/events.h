@@ -35,6 +35,7 @@
 	X(STOP, "stop", "the leaf stops")                                                   \
 	X(LINK_UP, "link_up", "a port's link came up")                                      \
 	X(LINK_DOWN, "link_down", "a port's link went down")                                \
+	X(LINK_DAMPED, "link_damped", "a link that is up is kept out for its flaps")        \
 	X(DEVICE_GONE, "device_gone", "a port's device disappeared")                        \
 	X(RELOAD, "reload", "a config was taken over")                                      \
 	X(RELOAD_REFUSED, "reload_refused", "a config was refused and changed nothing")     \

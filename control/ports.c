@@ -286,7 +286,7 @@ int ports_open(struct daemon *daemon, struct config_errors *errors)
 			events_add(daemon->events, EVENT_WARNING, i, "port %s: %s",
 				   daemon->config->ports[i].name, error.text);
 		if (state->io->ops->link(state->io, &state->device) == 0)
-			state->link_up = state->device.up;
+			state->link_up = state->carrier = state->device.up;
 		daemon->links_polled = daemon->links_polled || state->ifindex == 0;
 	}
 	for (uint16_t i = 0; i < daemon->port_count && !failed; i++) {
@@ -307,6 +307,29 @@ void ports_close(struct daemon *daemon)
 	}
 }
 
+/* Is a port that has its carrier, or has lost it, kept out for its flaps? */
+static bool damps(struct daemon *daemon, uint16_t index, bool carrier)
+{
+	const struct config_damping *config = &daemon->config->balance.damping;
+	struct port_state *state = &daemon->port[index];
+	const uint64_t now_ns = monotonic_ns();
+	bool up[PORT_COUNT_MAX] = {false}, damped;
+
+	if (state->carrier && !carrier)
+		damping_down(config, &state->damping, now_ns);
+	state->carrier = carrier;
+	for (uint16_t i = 0; i < daemon->port_count; i++)
+		up[i] = daemon->port[i].link_up;
+	damped = carrier && damping_holds(config, &state->damping,
+					  damping_is_last(daemon->config, up, index), now_ns);
+	if (damped && !state->damped)
+		events_add(daemon->events, EVENT_LINK_DAMPED, index,
+			   "port %s: its link is up, and kept out as it goes down so often",
+			   daemon->config->ports[index].name);
+	state->damped = damped;
+	return damped;
+}
+
 /* Look at a link; note and tell when it has changed. */
 static void port_update(struct daemon *daemon, uint16_t index, bool deleted)
 {
@@ -314,7 +337,8 @@ static void port_update(struct daemon *daemon, uint16_t index, bool deleted)
 	const struct config_port *port = &daemon->config->ports[index];
 	struct port_io_link link = {0};
 	bool gone = deleted || state->io->ops->link(state->io, &link) == -ENODEV;
-	bool up = !gone && link.up;
+	bool carrier = !gone && link.up, damped = damps(daemon, index, carrier);
+	bool up = carrier && !damped;
 	bool rate_changed = !gone && link.speed_bps != state->device.speed_bps;
 	bool up_changed = up != state->link_up, gone_now = gone && !state->gone;
 	struct apply_port described;
@@ -356,6 +380,13 @@ void ports_poll_links(struct daemon *daemon)
 {
 	for (uint16_t i = 0; i < daemon->port_count; i++)
 		if (daemon->port[i].ifindex == 0 && !daemon->port[i].gone)
+			port_update(daemon, i, false);
+}
+
+void ports_release_damped(struct daemon *daemon)
+{
+	for (uint16_t i = 0; i < daemon->port_count; i++)
+		if (daemon->port[i].damped && !daemon->port[i].gone)
 			port_update(daemon, i, false);
 }
 

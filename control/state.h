@@ -16,6 +16,7 @@
 
 #include <pthread.h>
 
+#include "control/damping.h"
 #include "control/apply.h"
 #include "control/daemon.h"
 #include "control/eal.h"
@@ -61,7 +62,9 @@ struct port_state {
 	struct port_io *io;
 	uint32_t ifindex;           /* 0: not a kernel interface */
 	struct port_io_link device; /* as last reported */
-	bool link_up;
+	bool link_up;               /* its carrier, unless it is damped */
+	bool carrier, damped;
+	struct damping damping;
 	bool gone;
 	uint64_t link_changes;
 	uint64_t link_changed_ns;
@@ -164,6 +167,9 @@ void ports_link_event(struct daemon *daemon, const struct netlink_link *link);
 
 /** Ask all devices for their links. */
 void ports_poll_links(struct daemon *daemon);
+
+/** Let in links that have been kept out for long enough (damping.h). */
+void ports_release_damped(struct daemon *daemon);
 
 /** Look for what a user should hear of: super-frames. */
 void ports_tick(struct daemon *daemon, uint64_t now_ns);

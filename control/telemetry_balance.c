@@ -136,6 +136,18 @@ static int read_uplinks(struct daemon *daemon, struct uplinks *uplinks)
 	return 0;
 }
 
+static const char *state_of(const struct daemon *daemon, const struct snapshot *snapshot,
+			    uint16_t port)
+{
+	struct daemon_port state = {0};
+
+	if (daemon_port(daemon, port, &state) == 0 && state.damped)
+		return "damped";
+	if (!snapshot->port[port].link_up)
+		return "down";
+	return state.stalled ? "stalled" : "up";
+}
+
 uint64_t telemetry_balance(struct telemetry_page *page, struct daemon *daemon, uint64_t cursor)
 {
 	const struct snapshot *snapshot;
@@ -165,7 +177,7 @@ uint64_t telemetry_balance(struct telemetry_page *page, struct daemon *daemon, u
 			break;
 		telemetry_page_text(page,
 				    telemetry_port_name(daemon_config(daemon), (uint16_t)port));
-		telemetry_page_text(page, snapshot->port[port].link_up ? "up" : "down");
+		telemetry_page_text(page, state_of(daemon, snapshot, (uint16_t)port));
 		telemetry_page_number(page, snapshot->port[port].rate_bps);
 		telemetry_page_number(page, ppm_of(uplinks.weight[port], BALANCE_WEIGHT_MAX));
 		telemetry_page_number(page, uplinks.bytes[port] * 8);

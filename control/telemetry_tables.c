@@ -159,7 +159,10 @@ static void port_describe_real(struct telemetry_page *page, const struct config_
 	telemetry_page_text(page, port->device);
 	telemetry_page_text(page, state->driver);
 	telemetry_page_text(page, mac);
-	telemetry_page_text(page, state->gone ? "gone" : state->link_up ? "up" : "down");
+	telemetry_page_text(page, state->gone      ? "gone"
+				  : state->link_up ? "up"
+				  : state->damped  ? "damped"
+						   : "down");
 	telemetry_page_text(page, mode);
 	telemetry_page_number(page, state->rate_bps);
 	telemetry_page_number(page, state->device_bps);

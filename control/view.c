@@ -10,6 +10,7 @@
 #include <rte_mempool.h>
 
 #include "control/state.h"
+#include "dataplane/links.h"
 
 void daemon_lock(struct daemon *daemon)
 {
@@ -91,6 +92,8 @@ int daemon_port(const struct daemon *daemon, uint16_t port, struct daemon_port *
 	*out = (struct daemon_port){
 		.driver = state->io->ops->name,
 		.link_up = state->link_up,
+		.damped = state->damped,
+		.stalled = leaf_link_stalled(daemon->leaf, port),
 		.gone = state->gone,
 		.rate_bps = daemon->snapshot->port[port].rate_bps,
 		.device_bps = state->device.speed_bps,

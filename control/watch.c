@@ -159,6 +159,7 @@ void watch_look(struct daemon *daemon, uint64_t now_ns)
 		}
 	for (uint16_t port = 0; port < daemon->port_count; port++)
 		look_at_wire(daemon, port);
+	ports_release_damped(daemon);
 	look_at_guard(daemon, now_ns);
 	look_at_stalls(daemon, now_ns);
 }

@@ -286,6 +286,26 @@ def test_link_down_and_up():
             world.h1.ping("10.1.0.20", count=1)
 
 
+def test_flaps():
+    """LF-UP: a link that flaps is kept out for a while, and then comes back by itself"""
+    config = CONFIG + "balance: {damping: {half_life: 5s, reuse: 1990, max: 5s}}\n"
+    with Trio(config) as world:
+        world.ping_all()
+        for _ in range(20):
+            world.h2.run("ip", "link", "set", "eth0", "down")
+            wait_until(lambda: world.leaf.ports()["p2"]["state"] == "down", "p2 is down")
+            world.h2.run("ip", "link", "set", "eth0", "up")
+            wait_until(lambda: world.leaf.ports()["p2"]["state"] != "down", "p2 has its carrier")
+            if world.leaf.ports()["p2"]["state"] == "damped":
+                break
+        else:
+            check(False, "p2 is up after 20 flaps")
+        check("p2" in world.leaf.events("link_damped")[0], "an event")
+        world.h1.ping("10.2.0.10", count=1)
+        wait_until(lambda: world.leaf.ports()["p2"]["state"] == "up", "p2 is up again")
+        world.h1.ping("10.1.0.20", count=1)
+
+
 def test_kill_and_restart():
     """After SIGKILL the same command starts again and forwards"""
     with Trio() as world:
