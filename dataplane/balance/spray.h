@@ -11,19 +11,19 @@
  * Which leaf serves a destination, `balance.spray.peers` says. A leaf agrees only on hosts that are neighbours of
  * its own; with several workers only on those whose port can't change under it, that is on routed ports or static.
  *
- * Uplinks are numbered by the next hops towards a peer. A path is an uplink here and a port there. Which port that
- * is hellos show: one of them goes by each uplink. A path is up when both ends are, and as fast as the slower one:
- * our end by the link, the other by its owner's hello, which came through the port that our uplink leaves by. Where
- * arrival ports aren't distinct (parallel links behind one spine, three tiers) fences prove nothing, and only the
- * time-out ends a hole.
+ * Uplinks are numbered by the next hops towards a peer. A path is an uplink here and a port there. Which port that is
+ * hellos show: one of them goes by each uplink. A path is up when both ends are, and as fast as the slower one: our end
+ * by the link, the other by its owner's hello, which came through the port that our uplink leaves by. Where arrival
+ * ports aren't distinct (parallel links behind one spine, three tiers) or not all known yet, fences prove nothing, and
+ * only the time-out ends a hole.
  *
- * Times. Hellos: at once by all uplinks when something changed, else by one in turn every SPRAY_HELLO_BUSY_PS where
- * flows have been agreed on lately, every SPRAY_HELLO_PS elsewhere. Feedback: every SPRAY_FEEDBACK_PS times workers
- * to each peer whose packets came. A source that hears nothing of a destination for SPRAY_SILENCE_PS while it
- * sprays pins its flows; after SPRAY_DEAD_PS of silence it sends no numbers any more: packets without one overtake
- * those that a leaf which only stood still finds in its receive rings, so that is longer than workers are ever kept
- * from running. A leaf that starts drops for SPRAY_START_PS, longer than that, what may carry a number of an
- * agreement that it doesn't know; sources that hear its new epoch send none any more.
+ * Times. Hellos: at once by all uplinks when something changed, and SPRAY_HELLO_AGAIN times more as one may be lost;
+ * else by one in turn every SPRAY_HELLO_BUSY_PS where flows have been agreed on lately, every SPRAY_HELLO_PS elsewhere.
+ * Feedback: every SPRAY_FEEDBACK_PS times workers to each peer whose packets came. A source that hears nothing of a
+ * destination for SPRAY_SILENCE_PS while it sprays pins its flows; after SPRAY_DEAD_PS of silence it sends no numbers
+ * any more: packets without one overtake those that a leaf which only stood still finds in its receive rings, so that
+ * is longer than workers are ever kept from running. A leaf that starts drops for SPRAY_START_PS, longer than that,
+ * what may carry a number of an agreement that it doesn't know; sources that hear its new epoch send none any more.
  *
  * Buffer. A held packet is in no ingress account; what is held has a cap of its own (a term of config/buffer_plan.h)
  * and counts as buffers in use. When it is let go it is charged to the port it came through, unless that would take
@@ -56,6 +56,7 @@ struct worker;
 
 #define SPRAY_HELLO_PS      (10 * PS_PER_MS)
 #define SPRAY_HELLO_BUSY_PS PS_PER_MS
+#define SPRAY_HELLO_AGAIN   2
 #define SPRAY_HELLO_MIN_PS  (50 * PS_PER_US) /* between answers to hellos of one peer */
 #define SPRAY_BUSY_PS       (2 * PS_PER_S)   /* after the last word but a hello */
 #define SPRAY_FEEDBACK_PS   (10 * PS_PER_US)
@@ -105,10 +106,11 @@ struct spray_leaf {
 	uint32_t open;                /* of these, the ones that end at a port of ours that is up */
 	uint32_t count;               /* its uplinks; 0: it has said nothing of them */
 	uint32_t hello_serial, said_serial; /* of its last hello, and of ours */
-	bool distinct;      /* no two of those that are up end at one port of ours */
-	bool arrived;       /* something came since the last feedback */
-	uint8_t turn;       /* uplink of the last message that might take any */
-	uint8_t hello_turn; /* of the last hello that went alone */
+	bool distinct;       /* no two of those that are up end at one port of ours */
+	bool arrived;        /* something came since the last feedback */
+	uint8_t turn;        /* uplink of the last message that might take any */
+	uint8_t hello_turn;  /* of the last hello that went alone */
+	uint8_t hello_again; /* times that a change is still to be said */
 	uint16_t arrival[SPRAY_UPLINKS_MAX]; /* port of ours at which each of its uplinks ends */
 	uint32_t speed_mbps[SPRAY_UPLINKS_MAX];
 	uint32_t

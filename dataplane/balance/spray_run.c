@@ -46,8 +46,11 @@ void spray_paths(struct worker *worker, struct spray *spray, uint16_t peer, uint
 	for (uint32_t u = state->count; u-- > 0;) {
 		uint16_t port = state->arrival[u];
 
-		if (port == PORT_NONE)
+		if (port == PORT_NONE) {
+			/* Up, and no hello has come by it: a packet may, by whatever port. */
+			state->distinct = state->distinct && (state->live >> u & 1) == 0;
 			continue;
+		}
 		if (worker_link_up(worker, port))
 			state->open |= state->live & 1u << u;
 		if ((state->live >> u & 1) != 0 && (seen >> state->member[port] & 1) != 0 &&
@@ -103,8 +106,10 @@ void spray_configure(struct worker *worker, uint64_t now_ps)
 		uint32_t mask = spray->leaf[peer].mask;
 
 		spray_paths(worker, spray, peer, now_ps);
-		if (worker->id == 0 && (mask != spray->leaf[peer].mask || mask == 0))
+		if (worker->id == 0 && (mask != spray->leaf[peer].mask || mask == 0)) {
 			spray->leaf[peer].hello_ps = now_ps - SPRAY_HELLO_PS;
+			spray->leaf[peer].hello_again = SPRAY_HELLO_AGAIN + 1;
+		}
 	}
 	spray->tick_ps = now_ps - TICK_PS; /* whatever is to be said is said now */
 }
@@ -239,7 +244,7 @@ static inline bool peer_is_busy(const struct spray_leaf *state, uint64_t now_ps)
 static bool is_busy(const struct spray *spray, uint64_t now_ps)
 {
 	for (uint16_t peer = 0; peer < spray->leaves; peer++)
-		if (peer_is_busy(&spray->leaf[peer], now_ps))
+		if (spray->leaf[peer].hello_again != 0 || peer_is_busy(&spray->leaf[peer], now_ps))
 			return true;
 	return false;
 }
@@ -249,12 +254,13 @@ static void say_hellos(struct worker *worker, struct spray *spray, uint64_t now_
 {
 	for (uint16_t peer = 0; peer < spray->leaves; peer++) {
 		struct spray_leaf *state = &spray->leaf[peer];
-		bool busy = peer_is_busy(state, now_ps);
+		bool again = state->hello_again != 0, busy = peer_is_busy(state, now_ps);
+		uint64_t every_ps = again ? TICK_PS : busy ? SPRAY_HELLO_BUSY_PS : SPRAY_HELLO_PS;
 
-		if (time_after(state->hello_ps + (busy ? SPRAY_HELLO_BUSY_PS : SPRAY_HELLO_PS),
-			       now_ps))
+		if (time_after(state->hello_ps + every_ps, now_ps))
 			continue;
-		if (busy)
+		state->hello_again -= again;
+		if (busy && !again)
 			spray_hello_turn(worker, spray, peer, now_ps);
 		else
 			spray_hello(worker, spray, peer, now_ps);

@@ -105,8 +105,8 @@ Test(adaptive, a_permutation_is_faster_than_by_hash_and_in_order)
 }
 
 /*
- * A flow that has moved stands behind a stall, and pauses keep its host silent for as long: it goes on where its packets
- * are, not by its hash.
+ * A flow that has moved stands still because its receiver pauses, and pauses keep its host silent for as long: it goes on
+ * where its packets are, not by its hash.
  */
 Test(adaptive, what_stood_still_goes_on_in_order)
 {
@@ -117,7 +117,7 @@ Test(adaptive, what_stood_still_goes_on_in_order)
 		char text[2048];
 
 		snprintf(text, sizeof(text),
-			 "duration: 30ms\nseed: %u\n"
+			 "duration: 60ms\nseed: %u\n"
 			 "fabric: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 2}}\n"
 			 "hosts: {cc: none, mtu: 4096}\n"
 			 "leaf: {balance: {mode: adaptive}, memory: 64MiB}\n"
@@ -125,8 +125,8 @@ Test(adaptive, what_stood_still_goes_on_in_order)
 			 "  - flow: {from: leaf1.h1, to: leaf2.h1, bytes: 50MB}\n"
 			 "  - flow: {from: leaf1.h2, to: leaf2.h2, bytes: 50MB}\n"
 			 "faults:\n"
-			 "  - stall: {link: leaf1-spine1, at: 1ms, for: 12ms}\n"
-			 "  - stall: {link: leaf1-spine2, at: 14ms, for: 12ms}\n",
+			 "  - pause_storm: {host: leaf2.h1, at: 1ms, for: 12ms}\n"
+			 "  - pause_storm: {host: leaf2.h2, at: 14ms, for: 12ms}\n",
 			 seed);
 		run_text(text, &outcome);
 		moves += outcome.moves;

@@ -566,6 +566,35 @@ LEAF_TEST(spray_leaf, a_flow_is_forgotten_when_its_source_lets_go_of_it_after_a_
 	cr_expect_eq(checksum(&data[0]), 101, "a host's own checksum, then");
 }
 
+/* No hello has come by the other uplink yet, which is up: a packet may. */
+LEAF_TEST(spray_leaf, LB_PKT_fences_prove_nothing_while_an_uplink_is_unknown)
+{
+	struct spray_message fence = {.type = SPRAY_FENCE};
+	struct spray_message m = {.type = SPRAY_HELLO, .receiver_epoch = OUR_EPOCH};
+
+	poll();
+	m.hello.count = UPLINKS;
+	m.hello.uplink[0] = m.hello.uplink[1] = (struct spray_uplink){100000, true};
+	for (uint32_t i = 0; i < 2; i++) {
+		m.hello.serial = ++hello_serial;
+		tell(m, 0);
+	}
+	fixture_run_until(&f, f.now_ps + SPRAY_START_PS + PS_PER_MS);
+	m.hello.serial = ++hello_serial;
+	tell(m, 0);
+	agree(HERE, 7, 100);
+	they_send(0, 7, SEQUENCE_START);
+	clear();
+	they_send(0, 7, 102);
+	pass(30 * PS_PER_US);
+	fence.sequence.flow = their_flow(HERE, 7);
+	fence.sequence.number = 102;
+	tell(fence, 0);
+	cr_expect_eq(count, 0, "101 may come by the other one");
+	they_send(1, 7, 101);
+	EXPECT_HOST(101, 102);
+}
+
 LEAF_TEST(spray_leaf, agrees_on_its_own_hosts_alone)
 {
 	const struct spray_message *m;
@@ -783,4 +812,27 @@ LEAF_TEST(spray_leaf, LF_DOWN_what_waits_for_an_uplink_that_takes_nothing_leaves
 	cr_expect_eq(count, PACKETS);
 	cr_expect(said(SPRAY_HELLO).hello.uplink[0].up);
 	cr_expect_eq(leaf_drops(f.leaf, DROP_LINK_DOWN), 0);
+}
+
+/* Whoever doesn't hear of it sends into the void: a message may be lost, so it is said three times, 100 us apart. */
+LEAF_TEST(spray_leaf, LF_DOWN_is_said_again_lest_it_was_lost)
+{
+	struct snapshot *down;
+	uint32_t said_down = 0;
+
+	meet();
+	down = snapshot_copy(f.snapshot);
+	down->port[UP].link_up = false;
+	down->adjacency[UP].weight = 0;
+	fixture_publish(&f, down);
+	poll();
+	pass(350 * PS_PER_US);
+	for (uint32_t i = 0; i < messages; i++) {
+		if (message[i].type != SPRAY_HELLO)
+			continue;
+		cr_expect_eq(message_port[i], UP + 1);
+		cr_expect_not(message[i].hello.uplink[0].up);
+		said_down++;
+	}
+	cr_expect_eq(said_down, 3, "%u", said_down);
 }
