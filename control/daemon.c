@@ -301,6 +301,7 @@ static void tick(struct daemon *daemon, uint64_t now_ns)
 	watch_peaks(daemon, now_ns);
 	marks_tick(daemon);
 	record_tick(daemon, now_ns);
+	capture_tick(daemon);
 	hold_stats(daemon->hold, &stats);
 	if (stats.refused > daemon->hold_refused_told)
 		events_add(daemon->events, EVENT_HOLD_FULL, EVENT_PORT_NONE,
@@ -490,6 +491,7 @@ static int stop(struct daemon *daemon)
 	daemon_lock(daemon);
 	socket_close(daemon->socket);
 	missing = stop_dataplane(daemon);
+	capture_end(daemon);
 	excused = missing > 0 && has_af_xdp(daemon);
 	if (missing > 0)
 		events_add(daemon->events, EVENT_WARNING, EVENT_PORT_NONE,

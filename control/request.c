@@ -21,6 +21,9 @@ void request_run(void *context, const struct socket_request *request, FILE *repl
 	case SOCKET_RECORD:
 		record_command(daemon, request->argument, reply);
 		break;
+	case SOCKET_CAPTURE:
+		capture_command(daemon, request->argument, reply, request->fd);
+		break;
 	case SOCKET_PING:
 		(void)fprintf(reply, "ok roceleaf %s, leaf %s\n", ROCELEAF_VERSION,
 			      daemon->config->leaf.name);

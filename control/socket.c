@@ -35,11 +35,9 @@ int socket_parse(const char *line, struct socket_request *request, const char **
 		enum socket_command command;
 		bool argument;
 	} commands[] = {
-		{"reload", SOCKET_RELOAD, false},
-		{"mark", SOCKET_MARK, true},
-		{"clear-peaks", SOCKET_CLEAR_PEAKS, true},
-		{"record", SOCKET_RECORD, true},
-		{"ping", SOCKET_PING, false},
+		{"reload", SOCKET_RELOAD, false},          {"mark", SOCKET_MARK, true},
+		{"clear-peaks", SOCKET_CLEAR_PEAKS, true}, {"record", SOCKET_RECORD, true},
+		{"capture", SOCKET_CAPTURE, true},         {"ping", SOCKET_PING, false},
 	};
 	size_t length = strcspn(line, " ");
 	const char *rest = line + length + strspn(line + length, " ");
@@ -53,11 +51,11 @@ int socket_parse(const char *line, struct socket_request *request, const char **
 						      : "this command takes no argument";
 			return -EINVAL;
 		}
-		*request = (struct socket_request){commands[i].command, rest};
+		*request = (struct socket_request){commands[i].command, rest, NULL};
 		return 0;
 	}
 	*error =
-		"unknown command; there are reload, mark TEXT, clear-peaks KIND, record WORDS and ping";
+		"unknown command; there are reload, mark TEXT, clear-peaks KIND, record WORDS, capture WORDS and ping";
 	return -EINVAL;
 }
 
@@ -78,6 +76,27 @@ static void client_close(struct socket_client *client)
 		close(fd);
 }
 
+static void send_answer_to(int client_fd, char *text, size_t size, int fd)
+{
+	char room[CMSG_SPACE(sizeof(fd))] = {0};
+	struct iovec part = {text, size};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	struct cmsghdr *header;
+
+	if (fd >= 0) {
+		message.msg_control = room;
+		message.msg_controllen = sizeof(room);
+		header = CMSG_FIRSTHDR(&message);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+	}
+	(void)!sendmsg(client_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (fd >= 0)
+		close(fd);
+}
+
 /* The whole answer fits the socket's buffer, or the client gets a part: nobody waits for it. */
 static void client_answer(struct socket_client *client)
 {
@@ -87,15 +106,20 @@ static void client_answer(struct socket_client *client)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *reply = open_memstream(&text, &size);
+	int fd = -1;
 
 	if (reply == NULL)
 		return;
-	if (socket_parse(client->line, &request, &wrong) == 0)
+	if (socket_parse(client->line, &request, &wrong) == 0) {
+		request.fd = &fd;
 		socket->handler(socket->context, &request, reply);
-	else
+	} else {
 		(void)fprintf(reply, "error %s\n", wrong);
+	}
 	if (fclose(reply) == 0 && client->source.fd >= 0)
-		(void)!send(client->source.fd, text, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+		send_answer_to(client->source.fd, text, size, fd);
+	else if (fd >= 0)
+		close(fd);
 	free(text);
 }
 

@@ -7,6 +7,7 @@
  *	mark TEXT\n   ok TEXT\n  puts a note among the events
  *	clear-peaks KIND\n  ok TEXT\n  forgets the peaks of a kind (leaf.h: user, periodic, persistent)
  *	record WORDS\n   ok TEXT\n  see record.c
+ *	capture WORDS\n  ok TEXT\n  see capture.c; a descriptor comes with it (SCM_RIGHTS)
  *	ping\n        ok TEXT\n
  *
  * Anything else answers `error ...`. SOCKET_CLIENTS at a time, lines of at most SOCKET_LINE_BYTES;
@@ -33,11 +34,13 @@ enum socket_command {
 	SOCKET_PING,
 	SOCKET_CLEAR_PEAKS,
 	SOCKET_RECORD,
+	SOCKET_CAPTURE,
 };
 
 struct socket_request {
 	enum socket_command command;
 	const char *argument; /* rest of the line; "" when there is none */
+	int *fd; /* where a handler puts a descriptor that goes with its answer, and is closed then; -1 */
 };
 
 /**

@@ -55,6 +55,7 @@
 /* Snapshots that may wait to be freed; more, and publishing waits. */
 #define RETIRED_MAX 64
 
+struct capture_job;
 struct fib;
 struct rte_mempool;
 
@@ -142,6 +143,7 @@ struct daemon {
 		uint64_t asked_ns;     /* when somebody last wanted to know */
 		struct recording kept; /* the last one that is over */
 	} record;
+	struct capture_job *capture; /* NULL: nobody captures */
 	bool stop;
 	uint64_t peaks_due_ns;
 	uint64_t tick_due_ns, link_poll_due_ns, look_due_ns;
@@ -286,6 +288,17 @@ void marks_note(struct daemon *daemon, const char *text, FILE *reply);
 
 /** Look for the history. Once a second. */
 void marks_tick(struct daemon *daemon);
+
+/* --- capture.c --- */
+
+/** Begin to capture as asked. @param fd set to the descriptor to hand over, if it does */
+void capture_command(struct daemon *daemon, const char *text, FILE *reply, int *fd);
+
+/** End what nobody reads. Once a second. */
+void capture_tick(struct daemon *daemon);
+
+/** Workers have stopped. */
+void capture_end(struct daemon *daemon);
 
 /* --- request.c --- */
 

@@ -270,8 +270,7 @@ static __rte_noinline bool staging_send(struct worker *worker, uint16_t port, ui
 			length[i] = packet_length(staging->packet[p][i]);
 		/* Taken ones may be gone afterwards. */
 		discharge(worker, p, staging->packet[p], count);
-		taken = egress->io->ops->tx_burst(egress->io, 0, staging->packet[p],
-						  (uint16_t)count);
+		taken = port_transmit(worker, port, staging->packet[p], count);
 		for (uint32_t i = 0; i < taken; i++)
 			bytes += length[i];
 		/* A device with a ring has had their time all along; an exact wire begins with them now. */
@@ -529,7 +528,7 @@ bool egress_run(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t 
 
 		egress->free_ps = run.free_ps;
 		egress->rate.carry = run.rate.carry;
-		taken = egress->io->ops->tx_burst(egress->io, 0, run.packet, (uint16_t)run.count);
+		taken = port_transmit(worker, port, run.packet, run.count);
 		if (unlikely(taken < run.count)) {
 			stage(worker, port, &run, taken);
 			egress->waited = egress->active;

@@ -14,6 +14,7 @@
 #include "dataplane/backlog.h"
 #include "dataplane/balance/balance.h"
 #include "dataplane/buffer.h"
+#include "dataplane/capture.h"
 #include "dataplane/counters.h"
 #include "dataplane/egress.h"
 #include "dataplane/fdb.h"
@@ -41,7 +42,8 @@
 
 struct leaf {
 	_Atomic(const struct snapshot *) snapshot;
-	_Atomic uint64_t peak_clears; /* asked for (peaks.h) */
+	_Atomic(struct capture *) capture; /* NULL: none */
+	_Atomic uint64_t peak_clears;      /* asked for (peaks.h) */
 	struct links links;
 	uint16_t port_count; /* real ports */
 	uint16_t ports;      /* with the CPU's: port_count + 1, the stride of [priority][port] */
@@ -179,6 +181,23 @@ static inline struct spray *worker_spray(const struct worker *worker)
 static inline struct adaptive *balance_adaptive(const struct worker *worker)
 {
 	return atomic_load_explicit(&worker->balance.adaptive, memory_order_acquire);
+}
+
+/* What captures now, or NULL. */
+static inline struct capture *leaf_capturing(const struct leaf *leaf)
+{
+	return atomic_load_explicit(&leaf->capture, memory_order_acquire);
+}
+
+/* Hand frames to a port's device. @return how many it has taken */
+static inline uint32_t port_transmit(struct worker *worker, uint16_t port, struct rte_mbuf **packet,
+				     uint32_t count)
+{
+	struct port_io *io = worker->leaf->io[port];
+
+	if (unlikely(leaf_capturing(worker->leaf) != NULL))
+		return capture_transmit(worker, port, packet, count);
+	return io->ops->tx_burst(io, 0, packet, (uint16_t)count);
 }
 
 /* Have a port run in this poll. */

@@ -218,7 +218,7 @@ bool pfc_send(struct worker *worker, uint16_t port, uint64_t now_ps, uint64_t *d
 	egress->free_ps =
 		time_max(egress->free_ps, now_ps) +
 		wire_rate_time_ps(&egress->rate, packet->data_len + egress->overhead_bytes);
-	if (egress->io->ops->tx_burst(egress->io, 0, &packet, 1) == 0) {
+	if (port_transmit(worker, port, &packet, 1) == 0) {
 		rte_pktmbuf_free(packet);
 		*due_ps = now_ps + RETRY_PS;
 		return false;

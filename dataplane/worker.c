@@ -104,6 +104,8 @@ static inline bool receive(struct worker *worker, uint16_t port, uint64_t now_ps
 		late = backlog_look(worker, port, count);
 	if (count == 0)
 		return false;
+	if (unlikely(leaf_capturing(worker->leaf) != NULL))
+		capture_received(worker, port, burst.packet, count);
 	if (unlikely(late))
 		set_late(worker, true);
 	burst.snapshot = worker->snapshot;

@@ -209,6 +209,56 @@ static int copy_answer(const char *dir, FILE *answer, FILE *out, FILE *refused,
 	return status;
 }
 
+/* Of an answer that a descriptor comes with. */
+#define SHORT_ANSWER_BYTES 512
+
+/* The first part of an answer, and the descriptor beside it, if there is one. */
+static ssize_t receive_fd(int socket_fd, char *text, size_t size, int *fd)
+{
+	char room[CMSG_SPACE(sizeof(*fd))];
+	struct iovec part = {text, size};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = room,
+				 .msg_controllen = sizeof(room)};
+	ssize_t got = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
+
+	if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+	    header->cmsg_len == CMSG_LEN(sizeof(*fd)))
+		memcpy(fd, CMSG_DATA(header), sizeof(*fd));
+	return got;
+}
+
+int client_control_fd(const char *runtime_dir, const char *line, FILE *out, FILE *refused, int *fd,
+		      struct ctl_error *error)
+{
+	int socket_fd = socket_connect(runtime_dir, CLIENT_CONTROL_SOCKET, SOCK_STREAM, error);
+	char request[256], text[SHORT_ANSWER_BYTES] = "";
+	ssize_t size = snprintf(request, sizeof(request), "%s\n", line), got = -1;
+	FILE *answer;
+	int ret;
+
+	*fd = -1;
+	if (socket_fd < 0)
+		return socket_fd;
+	if (size < (ssize_t)sizeof(request) &&
+	    send(socket_fd, request, (size_t)size, MSG_NOSIGNAL) == size)
+		got = receive_fd(socket_fd, text, sizeof(text), fd);
+	close(socket_fd);
+	if (got <= 0)
+		return ctl_fail(error, ECONNRESET, "roceleaf at %.200s has gone", runtime_dir);
+	answer = fmemopen(text, (size_t)got, "r");
+	if (answer == NULL)
+		return ctl_fail(error, ENOMEM, "out of memory");
+	ret = copy_answer(runtime_dir, answer, out, refused, error);
+	fclose(answer);
+	if (ret == 0 && *fd < 0)
+		return ctl_fail(error, EPROTO, "roceleaf at %.200s sent no descriptor",
+				runtime_dir);
+	return ret;
+}
+
 int client_control(const char *runtime_dir, const char *line, FILE *out, FILE *refused,
 		   struct ctl_error *error)
 {

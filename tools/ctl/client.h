@@ -60,4 +60,11 @@ int client_fetch_from(struct client *client, const char *command, uint64_t curso
 int client_control(const char *runtime_dir, const char *line, FILE *out, FILE *refused,
 		   struct ctl_error *error);
 
+/**
+ * The same where a descriptor comes with the answer.
+ * @param fd set to it when the leaf has done it, else to -1
+ */
+int client_control_fd(const char *runtime_dir, const char *line, FILE *out, FILE *refused, int *fd,
+		      struct ctl_error *error);
+
 #endif

@@ -26,7 +26,7 @@ _roceleafctl() {
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return
         ;;
-    --count | --for | --every | --last | --priority) return ;;
+    --count | --for | --every | --last | --priority | --filter | --packets | --snap) return ;;
     --trigger)
         mapfile -t COMPREPLY < <(compgen -W xoff -- "$word")
         return
@@ -40,13 +40,17 @@ _roceleafctl() {
     if [[ $word == -* ]]; then
         words="--help --runtime-dir --version"
         [ "$command" = show ] && words="$words --json --watch --count --follow --all --absolute"
+        [ "$command" = capture ] && words="--filter --packets --for --snap --runtime-dir --help"
         [ "$command" = record ] &&
             words="--for --every --trigger --last --port --priority --csv --json --runtime-dir --help"
     elif [ -z "$command" ]; then
-        words="show reload check clear clear-peaks mark record why"
+        words="show reload check clear clear-peaks mark record capture why"
     elif [ "$command" = show ] && [ -z "$table" ]; then
         words="ports queues buffers peaks pfc ecn classes balance flows fdb routes neighbours interfaces drops workers marks events info"
-    elif [ "$command" = show ] || [ "$before" = --port ]; then
+    elif [ "$command" = capture ] && [ -n "$table" ]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+    elif [ "$command" = show ] || [ "$command" = capture ] || [ "$before" = --port ]; then
         # The first column of the table is the port's name.
         words=$(roceleafctl ${dir:+--runtime-dir "$dir"} show ports 2>/dev/null |
             while read -r name _; do echo "$name"; done | tail -n +2)

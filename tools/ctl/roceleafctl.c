@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/ctl/capture.h"
 #include "tools/ctl/client.h"
 #include "tools/ctl/follow.h"
 #include "tools/ctl/record.h"
@@ -83,6 +84,10 @@ static const struct command commands[] = {
 	 .arguments = "[OPTIONS]",
 	 .help = "how deep queues are, microsecond by microsecond",
 	 .main = record_main},
+	{.name = "capture",
+	 .arguments = "PORT FILE",
+	 .help = "write what a port receives and sends to a file for Wireshark",
+	 .main = capture_main},
 	{"why", "[SECONDS]", "what slows traffic down, worst first",
 	 "Looks at the leaf for some seconds (2, or as told) and names what may have cost time in\n"
 	 "sentences with numbers: peers that pause, hot uplinks, incasts, lossy bursts, late workers.\n"

@@ -2,7 +2,7 @@
 /*
  * pcap - the frames of one link in a file that Wireshark reads.
  *
- * Format: pcapng (IETF draft-ietf-opsawg-pcapng), an interface for each direction, named like it
+ * Format: tools/pcapng/pcapng.h, an interface for each direction, named like it
  * (`leaf1->spine1`), times in ns since the start of the run: when the first bit leaves. Headers are real;
  * payload and invariant CRC, which don't exist in the lab, are written as zeros.
  *
