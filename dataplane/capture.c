@@ -87,7 +87,7 @@ __rte_noinline uint32_t capture_transmit(struct worker *worker, uint16_t port,
 					 struct rte_mbuf **packet, uint32_t count)
 {
 	struct capture *capture = leaf_capturing(worker->leaf);
-	struct port_io *io = worker->leaf->io[port];
+	struct port_io *io = worker->leaf->egress[port].io;
 	bool ours = capture != NULL && capture->port == port;
 	/* Before they are the device's; those that it doesn't take are written over. */
 	uint32_t written = ours ? write_frames(worker, capture, packet, count, CAPTURE_OUT) : 0;

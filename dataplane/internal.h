@@ -193,7 +193,7 @@ static inline struct capture *leaf_capturing(const struct leaf *leaf)
 static inline uint32_t port_transmit(struct worker *worker, uint16_t port, struct rte_mbuf **packet,
 				     uint32_t count)
 {
-	struct port_io *io = worker->leaf->io[port];
+	struct port_io *io = worker->leaf->egress[port].io;
 
 	if (unlikely(leaf_capturing(worker->leaf) != NULL))
 		return capture_transmit(worker, port, packet, count);
