@@ -76,10 +76,10 @@ static void client_close(struct socket_client *client)
 		close(fd);
 }
 
-static void send_answer_to(int client_fd, char *text, size_t size, int fd)
+static void send_answer_to(int client_fd, const char *text, size_t size, int fd)
 {
 	char room[CMSG_SPACE(sizeof(fd))] = {0};
-	struct iovec part = {text, size};
+	struct iovec part = {(void *)(uintptr_t)text, size};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 	struct cmsghdr *header;
 

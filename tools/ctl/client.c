@@ -209,14 +209,16 @@ static int copy_answer(const char *dir, FILE *answer, FILE *out, FILE *refused,
 	return status;
 }
 
-/* Of an answer that a descriptor comes with. */
-#define SHORT_ANSWER_BYTES 512
+/* An answer that a descriptor comes with. */
+struct short_answer {
+	char text[512];
+	int fd; /* -1: none */
+};
 
-/* The first part of an answer, and the descriptor beside it, if there is one. */
-static ssize_t receive_fd(int socket_fd, char *text, size_t size, int *fd)
+static ssize_t receive_short(int socket_fd, struct short_answer *answer)
 {
-	char room[CMSG_SPACE(sizeof(*fd))];
-	struct iovec part = {text, size};
+	char room[CMSG_SPACE(sizeof(answer->fd))];
+	struct iovec part = {answer->text, sizeof(answer->text)};
 	struct msghdr message = {.msg_iov = &part,
 				 .msg_iovlen = 1,
 				 .msg_control = room,
@@ -225,8 +227,8 @@ static ssize_t receive_fd(int socket_fd, char *text, size_t size, int *fd)
 	struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
 
 	if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-	    header->cmsg_len == CMSG_LEN(sizeof(*fd)))
-		memcpy(fd, CMSG_DATA(header), sizeof(*fd));
+	    header->cmsg_len == CMSG_LEN(sizeof(answer->fd)))
+		memcpy(&answer->fd, CMSG_DATA(header), sizeof(answer->fd));
 	return got;
 }
 
@@ -234,7 +236,8 @@ int client_control_fd(const char *runtime_dir, const char *line, FILE *out, FILE
 		      struct ctl_error *error)
 {
 	int socket_fd = socket_connect(runtime_dir, CLIENT_CONTROL_SOCKET, SOCK_STREAM, error);
-	char request[256], text[SHORT_ANSWER_BYTES] = "";
+	struct short_answer received = {.fd = -1};
+	char request[256];
 	ssize_t size = snprintf(request, sizeof(request), "%s\n", line), got = -1;
 	FILE *answer;
 	int ret;
@@ -244,11 +247,12 @@ int client_control_fd(const char *runtime_dir, const char *line, FILE *out, FILE
 		return socket_fd;
 	if (size < (ssize_t)sizeof(request) &&
 	    send(socket_fd, request, (size_t)size, MSG_NOSIGNAL) == size)
-		got = receive_fd(socket_fd, text, sizeof(text), fd);
+		got = receive_short(socket_fd, &received);
 	close(socket_fd);
+	*fd = received.fd;
 	if (got <= 0)
 		return ctl_fail(error, ECONNRESET, "roceleaf at %.200s has gone", runtime_dir);
-	answer = fmemopen(text, (size_t)got, "r");
+	answer = fmemopen(received.text, (size_t)got, "r");
 	if (answer == NULL)
 		return ctl_fail(error, ENOMEM, "out of memory");
 	ret = copy_answer(runtime_dir, answer, out, refused, error);
