@@ -64,6 +64,18 @@ Test(damping, LF_UP_the_third_time_within_seconds_keeps_a_link_out_for_longer_ea
 			  "%u: %ju", times, (uintmax_t)out_ns(&usual, times));
 }
 
+Test(damping, a_penalty_must_exceed_what_suppresses)
+{
+	struct damping damping = {0};
+
+	damping_down(&usual, &damping, NS_PER_S);
+	damping_down(&usual, &damping, NS_PER_S);
+	cr_expect_eq(damping_penalty(&usual, &damping, NS_PER_S), 2000);
+	cr_expect_not(damping_holds(&usual, &damping, false, NS_PER_S));
+	damping_down(&usual, &damping, NS_PER_S);
+	cr_expect(damping_holds(&usual, &damping, false, NS_PER_S));
+}
+
 /* Of any config: never for longer than it says. */
 Test(damping, no_link_is_kept_out_for_longer_than_max)
 {
