@@ -99,9 +99,10 @@ struct daemon_worker {
 	uint64_t idle_ns; /* in polls that found nothing */
 	uint64_t sleep_ns;
 	uint64_t sleeps;
-	uint64_t poll_ns_max;      /* longest time from one poll to the next while awake */
-	uint64_t stalls, stall_ns; /* polls further apart than rings last */
-	uint64_t reactions[LCORE_REACTIONS]; /* lcore.h: pauses sent within 1, 2, 4 us ... */
+	uint64_t poll_ns_max;              /* longest time from one poll to the next while awake */
+	uint64_t stalls, stall_ns;         /* polls further apart than rings last */
+	uint64_t reactions[LCORE_BUCKETS]; /* lcore.h: pauses sent within 1, 2, 4 us ... */
+	uint64_t poll_times[LCORE_BUCKETS];
 };
 uint16_t daemon_worker_count(const struct daemon *daemon);
 /** @return 0, or -ERANGE */

@@ -31,7 +31,10 @@ struct port_sample {
 	struct pfc_port_totals pfc;
 	struct port_io_stats device;
 	uint64_t up, link_changes, speed_bytes;
-	bool is_cpu;
+	struct {
+		uint64_t spread_bytes, share_ppm, fair_share_ppm, band;
+	} uplink;
+	bool is_cpu, is_uplink;
 	char name[CONFIG_NAME_BYTES];
 	char labels[LABELS_BYTES];
 	struct queue_sample queue[PRIORITY_COUNT];
@@ -60,7 +63,7 @@ struct samples {
 };
 
 /* What a family has a sample of: each sample's labels and values lie in one of the structs above. */
-enum scope { OF_LEAF, OF_WORKER, OF_PORT, OF_DEVICE, OF_QUEUE, OF_PAIR };
+enum scope { OF_LEAF, OF_WORKER, OF_PORT, OF_DEVICE, OF_UPLINK, OF_QUEUE, OF_PAIR };
 
 enum family_type { COUNTER, GAUGE };
 
@@ -86,6 +89,8 @@ struct family {
 	FAMILY_("worker_", field, unit, help, COUNTER, OF_WORKER, worker_sample, worker.field),
 #define PORT_(field, unit, help) \
 	FAMILY_("port_", field, unit, help, COUNTER, OF_PORT, port_sample, port.field),
+#define UPLINK_(field, unit, help, type) \
+	FAMILY_("uplink_", field, unit, help, type, OF_UPLINK, port_sample, uplink.field)
 #define PFC_PORT_(field, unit, help) \
 	FAMILY_("pfc_port_", field, unit, help, COUNTER, OF_DEVICE, port_sample, pfc.field),
 #define DEVICE_(field, unit, help) \
@@ -127,6 +132,11 @@ static const struct family families[] = {
 		port_sample, speed_bytes),
 	FAMILY_("port_", link_changes, "changes", "ups and downs of the link", COUNTER, OF_DEVICE,
 		port_sample, link_changes),
+	UPLINK_(spread_bytes, "bytes", "bytes of which the leaf chose that they go by this uplink",
+		COUNTER),
+	UPLINK_(share_ppm, "ppm", "part of what all uplinks had in the last second", GAUGE),
+	UPLINK_(fair_share_ppm, "ppm", "the part that its weight stands for", GAUGE),
+	UPLINK_(band, "", "band of its quality, 0 is the best", GAUGE),
 	PFC_PORT_COUNTERS(PFC_PORT_)
 	DEVICE_LOSSES(DEVICE_)
 	DEVICE_NOTES(DEVICE_)
@@ -245,6 +255,28 @@ static void sample_leaf(struct daemon *daemon, struct leaf_sample *sample)
 	sample->buffers_free = sample->info.buffer_free;
 }
 
+static void sample_uplinks(struct daemon *daemon, struct samples *samples)
+{
+	struct telemetry_uplinks *uplinks = calloc(1, sizeof(*uplinks));
+
+	if (uplinks == NULL || telemetry_uplinks_read(daemon, uplinks) != 0) {
+		free(uplinks);
+		return;
+	}
+	for (uint32_t i = 0; i + 1 < samples->port_count; i++) {
+		struct port_sample *port = &samples->port[i];
+
+		port->is_uplink = uplinks->is_uplink[i];
+		if (!port->is_uplink)
+			continue;
+		port->uplink.spread_bytes = leaf_spread_bytes(daemon_leaf(daemon), (uint16_t)i);
+		port->uplink.share_ppm = telemetry_ppm(uplinks->bytes[i], uplinks->all_bytes);
+		port->uplink.fair_share_ppm = telemetry_ppm(uplinks->weight[i], uplinks->weights);
+		port->uplink.band = leaf_quality_band(daemon_leaf(daemon), (uint16_t)i);
+	}
+	free(uplinks);
+}
+
 /* @return for free(), or NULL */
 static struct samples *sample_all(struct daemon *daemon)
 {
@@ -261,6 +293,7 @@ static struct samples *sample_all(struct daemon *daemon)
 	sample_sums(daemon_leaf(daemon), samples);
 	daemon_lock(daemon);
 	sample_leaf(daemon, &samples->leaf);
+	sample_uplinks(daemon, samples);
 	samples->worker_count = daemon_worker_count(daemon);
 	for (uint16_t i = 0; i < samples->worker_count; i++) {
 		struct worker_sample *sample = &samples->worker[i];
@@ -317,7 +350,12 @@ static void head_of(struct text *text, const struct family *family)
 	text->units_per = 1;
 	text->digits = 0;
 	text->suffix = family->type == COUNTER ? "_total" : "";
-	if (strcmp(unit, "ps") == 0 || strcmp(unit, "ns") == 0) {
+	if (strcmp(unit, "ppm") == 0) {
+		text->digits = 6;
+		text->units_per = 1000000;
+		length -= 4;
+		unit = "ratio";
+	} else if (strcmp(unit, "ps") == 0 || strcmp(unit, "ns") == 0) {
 		text->digits = unit[0] == 'p' ? 12 : 9;
 		text->units_per = unit[0] == 'p' ? PS_PER_S : PS_PER_S / PS_PER_NS;
 		length -= 3;
@@ -357,7 +395,8 @@ static uint64_t value_at(const void *sample, size_t offset)
 static void write_port(struct text *text, const struct family *family,
 		       const struct port_sample *port)
 {
-	if (family->scope == OF_PORT || (family->scope == OF_DEVICE && !port->is_cpu))
+	if (family->scope == OF_PORT || (family->scope == OF_DEVICE && !port->is_cpu) ||
+	    (family->scope == OF_UPLINK && port->is_uplink))
 		sample_line(text, port->labels, value_at(port, family->offset));
 	if (family->scope != OF_QUEUE && family->scope != OF_PAIR)
 		return;
@@ -426,6 +465,36 @@ static void write_peaks(struct text *text, const struct samples *samples)
 	}
 }
 
+/* Bounds are in seconds; there is no sum, nobody adds the times up. */
+static void write_histogram(struct text *text, const char *name, const char *help, size_t offset,
+			    const struct samples *samples)
+{
+	char labels[64];
+
+	(void)snprintf(text->name, sizeof(text->name), "roceleaf_worker_%s_seconds", name);
+	text->digits = 0;
+	text->suffix = "";
+	head(text, "histogram", "seconds", help);
+	text->suffix = "_bucket";
+	for (uint32_t w = 0; w < samples->worker_count; w++) {
+		uint64_t count = 0;
+
+		for (uint32_t bucket = 0; bucket < LCORE_BUCKETS; bucket++) {
+			bool last = bucket == LCORE_BUCKETS - 1;
+
+			count += value_at(&samples->worker[w], offset + bucket * sizeof(uint64_t));
+			if (last)
+				(void)snprintf(labels, sizeof(labels), "%s,le=\"+Inf\"",
+					       samples->worker[w].labels);
+			else
+				(void)snprintf(labels, sizeof(labels), "%s,le=\"%.6f\"",
+					       samples->worker[w].labels,
+					       1e-6 * (double)(1u << bucket));
+			sample_line(text, labels, count);
+		}
+	}
+}
+
 static void write_drops(struct text *text, const struct samples *samples)
 {
 	static const struct family drops = {
@@ -465,6 +534,11 @@ char *openmetrics_text(struct daemon *daemon, bool classic, size_t *size)
 		write_build(&text, &samples->leaf);
 		for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
 			write_family(&text, &families[i], samples);
+		write_histogram(&text, "poll", "time from one poll to the next while awake",
+				offsetof(struct worker_sample, worker.poll_times), samples);
+		write_histogram(&text, "xoff_reaction",
+				"time from the packet that crossed xoff to the pause that was sent",
+				offsetof(struct worker_sample, worker.reactions), samples);
 		write_peaks(&text, samples);
 		write_drops(&text, samples);
 		if (!classic)

@@ -8,7 +8,7 @@
 
 #define PPM 1000000u
 
-static uint64_t ppm_of(uint64_t part, uint64_t whole)
+uint64_t telemetry_ppm(uint64_t part, uint64_t whole)
 {
 	return whole == 0 ? 0 : (uint64_t)((unsigned __int128)part * PPM / whole);
 }
@@ -55,7 +55,7 @@ static void flow_row(struct telemetry_page *page, const struct config *config,
 					  : telemetry_port_name(config, flow->egress));
 	telemetry_page_number(page, flow->bytes * 8);
 	telemetry_page_number(page, flow->over_bytes * 8);
-	telemetry_page_number(page, ppm_of(flow->bytes, all_bytes));
+	telemetry_page_number(page, telemetry_ppm(flow->bytes, all_bytes));
 }
 
 uint64_t telemetry_flows(struct telemetry_page *page, struct daemon *daemon, uint64_t cursor)
@@ -92,16 +92,8 @@ uint64_t telemetry_flows(struct telemetry_page *page, struct daemon *daemon, uin
 
 /* --- uplinks --- */
 
-struct uplinks {
-	bool is_uplink[PORT_COUNT_MAX];
-	uint32_t weight[PORT_COUNT_MAX]; /* the largest that it has in a group */
-	uint64_t weights;
-	uint64_t bytes[PORT_COUNT_MAX]; /* in a second */
-	uint64_t all_bytes;
-};
-
 /* Ports of groups of several members. */
-static void find_uplinks(const struct snapshot *snapshot, struct uplinks *uplinks)
+static void find_uplinks(const struct snapshot *snapshot, struct telemetry_uplinks *uplinks)
 {
 	for (uint32_t g = 0; g < snapshot->group_count; g++) {
 		const struct group *group = &snapshot->group[g];
@@ -122,11 +114,11 @@ static void find_uplinks(const struct snapshot *snapshot, struct uplinks *uplink
 		uplinks->weights += uplinks->weight[port];
 }
 
-static int read_uplinks(struct daemon *daemon, struct uplinks *uplinks)
+int telemetry_uplinks_read(struct daemon *daemon, struct telemetry_uplinks *uplinks)
 {
 	struct leaf_flows *flows = calloc(1, sizeof(*flows));
 
-	*uplinks = (struct uplinks){0};
+	*uplinks = (struct telemetry_uplinks){0};
 	if (flows == NULL)
 		return -1;
 	find_uplinks(daemon_snapshot(daemon), uplinks);
@@ -151,7 +143,7 @@ static const char *state_of(const struct daemon *daemon, const struct snapshot *
 uint64_t telemetry_balance(struct telemetry_page *page, struct daemon *daemon, uint64_t cursor)
 {
 	const struct snapshot *snapshot;
-	struct uplinks uplinks;
+	struct telemetry_uplinks uplinks;
 	uint64_t port = 0;
 	bool full = false;
 
@@ -167,7 +159,7 @@ uint64_t telemetry_balance(struct telemetry_page *page, struct daemon *daemon, u
 
 	daemon_lock(daemon);
 	snapshot = daemon_snapshot(daemon);
-	if (read_uplinks(daemon, &uplinks) != 0)
+	if (telemetry_uplinks_read(daemon, &uplinks) != 0)
 		page->failed = true;
 	for (port = cursor; port < snapshot->port_count && !full; port++) {
 		if (!uplinks.is_uplink[port])
@@ -179,10 +171,11 @@ uint64_t telemetry_balance(struct telemetry_page *page, struct daemon *daemon, u
 				    telemetry_port_name(daemon_config(daemon), (uint16_t)port));
 		telemetry_page_text(page, state_of(daemon, snapshot, (uint16_t)port));
 		telemetry_page_number(page, snapshot->port[port].rate_bps);
-		telemetry_page_number(page, ppm_of(uplinks.weight[port], BALANCE_WEIGHT_MAX));
+		telemetry_page_number(page,
+				      telemetry_ppm(uplinks.weight[port], BALANCE_WEIGHT_MAX));
 		telemetry_page_number(page, uplinks.bytes[port] * 8);
-		telemetry_page_number(page, ppm_of(uplinks.bytes[port], uplinks.all_bytes));
-		telemetry_page_number(page, ppm_of(uplinks.weight[port], uplinks.weights));
+		telemetry_page_number(page, telemetry_ppm(uplinks.bytes[port], uplinks.all_bytes));
+		telemetry_page_number(page, telemetry_ppm(uplinks.weight[port], uplinks.weights));
 		telemetry_page_number(page, leaf_quality_band(daemon_leaf(daemon), (uint16_t)port));
 		telemetry_page_number(page, leaf_spread_bytes(daemon_leaf(daemon), (uint16_t)port));
 	}
@@ -191,13 +184,14 @@ uint64_t telemetry_balance(struct telemetry_page *page, struct daemon *daemon, u
 }
 
 /* The uplink that has most of what would be fair, in ppm: PPM when all have their share. 0: nothing flows. */
-static uint64_t imbalance_ppm(const struct uplinks *uplinks)
+static uint64_t imbalance_ppm(const struct telemetry_uplinks *uplinks)
 {
 	uint64_t most_ppm = 0;
 
 	for (uint32_t port = 0; port < PORT_COUNT_MAX; port++) {
-		uint64_t ppm = ppm_of(ppm_of(uplinks->bytes[port], uplinks->all_bytes),
-				      ppm_of(uplinks->weight[port], uplinks->weights));
+		uint64_t ppm =
+			telemetry_ppm(telemetry_ppm(uplinks->bytes[port], uplinks->all_bytes),
+				      telemetry_ppm(uplinks->weight[port], uplinks->weights));
 
 		if (ppm > most_ppm)
 			most_ppm = ppm;
@@ -209,7 +203,7 @@ uint64_t telemetry_spread(struct telemetry_page *page, struct daemon *daemon, ui
 {
 	struct balance_totals totals;
 	struct spray_totals spray;
-	struct uplinks uplinks;
+	struct telemetry_uplinks uplinks;
 	uint64_t lost = 0;
 
 	telemetry_page_column(page, "rate_bps", 0);
@@ -224,7 +218,7 @@ uint64_t telemetry_spread(struct telemetry_page *page, struct daemon *daemon, ui
 	telemetry_page_counter(page, "given_up", "packets");
 
 	daemon_lock(daemon);
-	if (read_uplinks(daemon, &uplinks) != 0)
+	if (telemetry_uplinks_read(daemon, &uplinks) != 0)
 		page->failed = true;
 	leaf_balance_totals(daemon_leaf(daemon), &totals);
 	leaf_spray_totals(daemon_leaf(daemon), &spray);

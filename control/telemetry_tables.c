@@ -357,11 +357,15 @@ uint64_t telemetry_classes(struct telemetry_page *page, struct daemon *daemon, u
 
 /* --- workers --- */
 
-/* Names of the histogram's buckets. */
-static const char *const reaction_columns[LCORE_REACTIONS] = {
-	"xoff_1us",  "xoff_2us",   "xoff_4us",   "xoff_8us",   "xoff_16us",   "xoff_32us",
-	"xoff_64us", "xoff_128us", "xoff_256us", "xoff_512us", "xoff_1024us", "xoff_later",
-};
+/* Names of a histogram's buckets. */
+#define BUCKETS(name)                                                                              \
+	{                                                                                          \
+		name "_1us", name "_2us", name "_4us", name "_8us", name "_16us", name "_32us",    \
+			name "_64us", name "_128us", name "_256us", name "_512us", name "_1024us", \
+			name "_later"                                                              \
+	}
+static const char *const reaction_columns[LCORE_BUCKETS] = BUCKETS("xoff");
+static const char *const poll_columns[LCORE_BUCKETS] = BUCKETS("poll");
 
 static uint32_t ports_owned(const struct daemon *daemon, uint16_t ports, uint16_t worker)
 {
@@ -382,8 +386,10 @@ uint64_t telemetry_workers(struct telemetry_page *page, struct daemon *daemon, u
 	telemetry_page_column(page, "cpu", TELEMETRY_TEXT);
 	telemetry_page_column(page, "ports", 0);
 	WORKER_COUNTERS(COUNTER_COLUMN_)
-	for (uint32_t bucket = 0; bucket < LCORE_REACTIONS; bucket++)
+	for (uint32_t bucket = 0; bucket < LCORE_BUCKETS; bucket++)
 		telemetry_page_counter(page, reaction_columns[bucket], "polls");
+	for (uint32_t bucket = 0; bucket < LCORE_BUCKETS; bucket++)
+		telemetry_page_counter(page, poll_columns[bucket], "polls");
 	telemetry_page_column(page, "poll_ns_max", 0);
 
 	daemon_lock(daemon);
@@ -402,8 +408,10 @@ uint64_t telemetry_workers(struct telemetry_page *page, struct daemon *daemon, u
 #define WORKER_CELL_(field, ...) telemetry_page_number(page, worker.field);
 		WORKER_COUNTERS(WORKER_CELL_)
 #undef WORKER_CELL_
-		for (uint32_t bucket = 0; bucket < LCORE_REACTIONS; bucket++)
+		for (uint32_t bucket = 0; bucket < LCORE_BUCKETS; bucket++)
 			telemetry_page_number(page, worker.reactions[bucket]);
+		for (uint32_t bucket = 0; bucket < LCORE_BUCKETS; bucket++)
+			telemetry_page_number(page, worker.poll_times[bucket]);
 		telemetry_page_number(page, worker.poll_ns_max);
 	}
 	daemon_unlock(daemon);

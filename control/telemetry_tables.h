@@ -76,8 +76,9 @@ static inline void telemetry_data_only(struct port_totals *totals, bool is_cpu)
 	X(rx_error_packets, "packets", "device: refused or unusable (length, CRC)")            \
 	X(rx_superframe_drops, "packets", "device: beyond the MTU and could not be segmented") \
 	X(tx_error_packets, "packets", "device: taken, then refused")
-#define DEVICE_NOTES(X)                                                         \
-	X(rx_no_buffer, "bursts", "device: bursts that found no packet buffer") \
+#define DEVICE_NOTES(X)                                                              \
+	X(rx_crc_errors, "packets", "device: of the errors, those with a wrong FCS") \
+	X(rx_no_buffer, "bursts", "device: bursts that found no packet buffer")      \
 	X(rx_superframes, "packets", "device: frames beyond the MTU, segmented here")
 
 /* X(field, unit, help): of struct daemon_worker */
@@ -106,6 +107,21 @@ const struct config_class *telemetry_class_of(const struct config *config, uint8
 /* Rows of (port, priority), by port: the first three columns, and their cells in row `pair`. */
 void telemetry_pair_columns(struct telemetry_page *page);
 void telemetry_pair_cells(struct telemetry_page *page, const struct config *config, uint64_t pair);
+
+/* Uplinks: ports that are among several next hops of a route. */
+struct telemetry_uplinks {
+	bool is_uplink[PORT_COUNT_MAX];
+	uint32_t weight[PORT_COUNT_MAX]; /* the largest that it has in a group */
+	uint64_t weights;
+	uint64_t bytes[PORT_COUNT_MAX]; /* in a second */
+	uint64_t all_bytes;
+};
+
+/** Locked. @return 0, or -1: out of memory, and all is 0 */
+int telemetry_uplinks_read(struct daemon *daemon, struct telemetry_uplinks *uplinks);
+
+/** a / b in millionths; 0 when b is 0. */
+uint64_t telemetry_ppm(uint64_t a, uint64_t b);
 
 /** Name of a port by its index, "cpu" for the CPU's, "-" for PORT_NONE. Valid while locked. */
 const char *telemetry_port_name(const struct config *config, uint16_t port);

@@ -135,6 +135,7 @@ int daemon_worker(const struct daemon *daemon, uint16_t worker, struct daemon_wo
 		.stall_ns = stats.stall_ps / PS_PER_NS,
 	};
 	memcpy(out->reactions, stats.reactions, sizeof(out->reactions));
+	memcpy(out->poll_times, stats.polls, sizeof(out->poll_times));
 	return 0;
 }
 

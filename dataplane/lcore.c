@@ -46,7 +46,7 @@ struct lcore {
 	_Atomic uint64_t sleeps;
 	_Atomic uint64_t poll_ps_max;
 	_Atomic uint64_t stalls, stall_ps;
-	_Atomic uint64_t reactions[LCORE_REACTIONS];
+	_Atomic uint64_t reactions[LCORE_BUCKETS], polls[LCORE_BUCKETS];
 	/* Line 2: written by others. */
 	alignas(64) atomic_bool stop;
 	atomic_bool sleeping;
@@ -277,25 +277,30 @@ static uint64_t lcore_sleep(struct lcore *lcore, uint64_t now_ps)
 	return woken_ps;
 }
 
+/* 0: less than 1 us; n: less than 2^n us; the last one: more. */
+static uint32_t bucket_of(uint64_t time_ps)
+{
+	uint64_t us = time_ps / PS_PER_US;
+	uint32_t bucket = us == 0 ? 0 : 64u - (uint32_t)__builtin_clzll(us);
+
+	return bucket < LCORE_BUCKETS - 1 ? bucket : LCORE_BUCKETS - 1;
+}
+
 /* The poll that began at now_ps is over at next_ps. */
 static void lcore_account_reaction(struct lcore *lcore, uint64_t next_ps)
 {
-	uint64_t since_ps, us;
-	uint32_t bucket = 0;
+	uint64_t since_ps;
 
-	if (!worker_reacted(lcore->worker, &since_ps))
-		return;
-	us = time_after(next_ps, since_ps) ? (next_ps - since_ps) / PS_PER_US : 0;
-	while (us != 0 && bucket < LCORE_REACTIONS - 1) {
-		us >>= 1;
-		bucket++;
-	}
-	counter_add(&lcore->reactions[bucket], 1);
+	if (worker_reacted(lcore->worker, &since_ps))
+		counter_add(&lcore->reactions[bucket_of(
+				    time_after(next_ps, since_ps) ? next_ps - since_ps : 0)],
+			    1);
 }
 
 static void lcore_account(struct lcore *lcore, bool moved, uint64_t spent_ps)
 {
 	counter_add(moved ? &lcore->busy_ps : &lcore->idle_ps, spent_ps);
+	counter_add(&lcore->polls[bucket_of(spent_ps)], 1);
 	if (spent_ps > counter_get(&lcore->poll_ps_max))
 		atomic_store_explicit(&lcore->poll_ps_max, spent_ps, memory_order_relaxed);
 	lcore_account_gap(lcore, spent_ps);
@@ -381,8 +386,10 @@ void lcores_stats(const struct lcores *lcores, uint16_t worker, struct lcore_sta
 		.sleeps = counter_get(&lcore->sleeps),
 		.poll_ps_max = counter_get(&lcore->poll_ps_max),
 	};
-	for (uint32_t i = 0; i < LCORE_REACTIONS; i++)
+	for (uint32_t i = 0; i < LCORE_BUCKETS; i++) {
 		stats->reactions[i] = counter_get(&lcore->reactions[i]);
+		stats->polls[i] = counter_get(&lcore->polls[i]);
+	}
 }
 
 void lcores_set_stall(struct lcores *lcores, uint16_t worker, uint64_t stall_ps)

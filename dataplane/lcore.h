@@ -92,10 +92,11 @@ void lcores_wake(struct lcores *lcores, uint16_t worker);
 void lcores_wake_all(struct lcores *lcores);
 
 /*
- * From the poll that received the packet which crossed xoff to the end of the poll that sent the pause: how often
- * it took less than 1 us, 2 us, 4 us ... 1024 us, and more. A poll that sends several counts once, by the longest.
+ * Histograms of times: how often it took less than 1 us, 2 us, 4 us ... 1024 us, and more. Of polls: from one to the
+ * next while awake. Of reactions: from the poll that received the packet which crossed xoff to the end of the poll
+ * that sent the pause; a poll that sends several counts once, by the longest.
  */
-#define LCORE_REACTIONS 12
+#define LCORE_BUCKETS 12
 
 /**
  * Polls further apart than this are stalls, and so is a sleep that lasts so much longer than was asked for: the
@@ -110,7 +111,7 @@ struct lcore_stats {
 	uint64_t sleeps;           /* how often */
 	uint64_t poll_ps_max;      /* longest from one poll to the next while awake */
 	uint64_t stalls, stall_ps; /* how many, and together how long */
-	uint64_t reactions[LCORE_REACTIONS];
+	uint64_t reactions[LCORE_BUCKETS], polls[LCORE_BUCKETS];
 };
 
 /** Any thread. */

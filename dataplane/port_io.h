@@ -34,6 +34,7 @@ struct port_io_stats {
 	uint64_t rx_missed_packets; /* lost before we could take them: ring full */
 	uint64_t
 		rx_error_packets; /* refused by the device or by us as unusable (bad length, CRC) */
+	uint64_t rx_crc_errors;   /* of those, the ones that the device says had a wrong FCS */
 	uint64_t rx_no_buffer;    /* bursts that found the packet pool empty */
 	uint64_t rx_superframes;  /* frames above the MTU that a peer's segmentation offload left */
 	uint64_t rx_superframe_drops; /* of those, the ones that could not be segmented */

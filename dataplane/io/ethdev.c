@@ -16,21 +16,13 @@
 #include <rte_spinlock.h>
 
 #include "dataplane/counters.h"
+#include "dataplane/io/ethdev_counters.h"
 #include "dataplane/io/flow_control.h"
 #include "dataplane/packet.h"
 
 #define RX_DESCRIPTORS 1024
 #define TX_DESCRIPTORS 512
 #define DEVARGS_BYTES  256
-
-/* Eight priorities, xon and xoff, and some for the link. */
-#define PAUSE_COUNTERS_MAX 32
-
-/* Which of its counters are of pauses received. */
-struct pause_counters {
-	uint32_t count;
-	uint64_t id[PAUSE_COUNTERS_MAX];
-};
 
 struct ethdev {
 	struct port_io io;
@@ -43,7 +35,7 @@ struct ethdev {
 	uint16_t tx_queues;
 	uint16_t apart_queues; /* of them, beside queue 0, for lossless priorities */
 	struct flow_control flow_control;
-	struct pause_counters pauses;
+	struct ethdev_counters pauses, crc;
 	rte_spinlock_t stats_lock; /* drivers add up their registers, so one reader at a time */
 
 	/* The port's owner. */
@@ -161,30 +153,17 @@ static int link_state(struct port_io *io, struct port_io_link *out)
 	return 0;
 }
 
-/* Pause frames of the peer that the device has counted. */
-static uint64_t pauses_counted(const struct ethdev *ethdev)
-{
-	const struct pause_counters *pauses = &ethdev->pauses;
-	uint64_t value[PAUSE_COUNTERS_MAX], sum = 0;
-
-	if (pauses->count == 0 || rte_eth_xstats_get_by_id(ethdev->id, pauses->id, value,
-							   pauses->count) != (int)pauses->count)
-		return 0;
-	for (uint32_t i = 0; i < pauses->count; i++)
-		sum += value[i];
-	return sum;
-}
-
 static void stats(struct port_io *io, struct port_io_stats *out)
 {
 	struct ethdev *ethdev = ethdev_of(io);
 	struct rte_eth_stats device;
-	uint64_t pauses;
+	uint64_t pauses, crc;
 
 	rte_spinlock_lock(&ethdev->stats_lock);
 	if (rte_eth_stats_get(ethdev->id, &device) != 0)
 		memset(&device, 0, sizeof(device));
-	pauses = pauses_counted(ethdev);
+	pauses = ethdev_counters_sum(&ethdev->pauses, ethdev->id);
+	crc = ethdev_counters_sum(&ethdev->crc, ethdev->id);
 	rte_spinlock_unlock(&ethdev->stats_lock);
 	*out = (struct port_io_stats){
 		.rx_missed_packets = device.imissed,
@@ -192,6 +171,7 @@ static void stats(struct port_io *io, struct port_io_stats *out)
 		.rx_no_buffer = device.rx_nombuf,
 		.tx_error_packets = device.oerrors + counter_get(&ethdev->tx_errors),
 		.rx_device_pauses = pauses,
+		.rx_crc_errors = crc,
 	};
 	for (uint16_t i = 0; i < io->rx_queues; i++)
 		out->rx_error_packets += counter_get(&ethdev->rx[i].errors);
@@ -480,36 +460,6 @@ static int flow_control_setup(struct ethdev *ethdev, const struct ethdev_params 
 	return 0;
 }
 
-bool ethdev_counts_pauses(const char *name)
-{
-	static const char *const words[] = {"pause", "pfc", "xoff"};
-
-	/* Of what we have sent there may be counters, too. */
-	if (strncasecmp(name, "tx", 2) == 0 || strcasestr(name, "_tx_") != NULL)
-		return false;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcasestr(name, words[i]) != NULL)
-			return true;
-	return false;
-}
-
-/* Find the counters by their names, which differ from driver to driver. */
-static void pause_counters_find(uint16_t id, struct pause_counters *out)
-{
-	int count = rte_eth_xstats_get_names(id, NULL, 0);
-	struct rte_eth_xstat_name *names;
-
-	if (count <= 0)
-		return;
-	names = calloc((size_t)count, sizeof(*names));
-	if (names == NULL || rte_eth_xstats_get_names(id, names, (unsigned)count) != count)
-		count = 0;
-	for (int i = 0; i < count && out->count < PAUSE_COUNTERS_MAX; i++)
-		if (ethdev_counts_pauses(names[i].name))
-			out->id[out->count++] = (uint64_t)i;
-	free(names);
-}
-
 static int device_start(struct ethdev *ethdev, const struct ethdev_params *params,
 			struct io_error *error)
 {
@@ -539,7 +489,8 @@ static int device_start(struct ethdev *ethdev, const struct ethdev_params *param
 	result = flow_control_setup(ethdev, params, error);
 	if (result != 0)
 		return result;
-	pause_counters_find(ethdev->id, &ethdev->pauses);
+	ethdev_counters_find(&ethdev->pauses, ethdev->id, ethdev_counts_pauses);
+	ethdev_counters_find(&ethdev->crc, ethdev->id, ethdev_counts_crc_errors);
 	result = rte_eth_macaddr_get(ethdev->id, &mac);
 	if (result != 0)
 		return io_fail(error, -result, "device %s: its address", params->device);

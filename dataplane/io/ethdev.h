@@ -81,7 +81,4 @@ const struct flow_control *ethdev_flow_control(struct port_io *io);
  */
 int ethdev_set_lossless(struct port_io *io, uint8_t lossless_mask);
 
-/** Is a device's counter, by its name, one of pauses received? */
-bool ethdev_counts_pauses(const char *name);
-
 #endif

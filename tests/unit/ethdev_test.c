@@ -11,6 +11,7 @@
 #include <rte_mbuf.h>
 
 #include "dataplane/io/ethdev.h"
+#include "dataplane/io/ethdev_counters.h"
 #include "dataplane/packet.h"
 
 #define POOL_COUNT 2047
@@ -421,4 +422,16 @@ Test(ethdev, finds_counters_of_pauses_received_by_name)
 		cr_expect(ethdev_counts_pauses(counters[i]), "%s", counters[i]);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		cr_expect_not(ethdev_counts_pauses(others[i]), "%s", others[i]);
+}
+
+/* ixgbe, mlx5, bnxt; and what isn't one: ours, checksums of other layers. */
+Test(ethdev, knows_counters_of_wrong_checksums_by_their_names)
+{
+	cr_expect(ethdev_counts_crc_errors("rx_crc_errors"));
+	cr_expect(ethdev_counts_crc_errors("rx_crc_errors_phy"));
+	cr_expect(ethdev_counts_crc_errors("rx_fcs_err_frames"));
+	cr_expect_not(ethdev_counts_crc_errors("tx_crc_errors"));
+	cr_expect_not(ethdev_counts_crc_errors("rx_l3_l4_xsum_error"));
+	cr_expect_not(ethdev_counts_crc_errors("rx_good_packets"));
+	cr_expect_not(ethdev_counts_crc_errors("rx_length_errors"));
 }

@@ -151,7 +151,7 @@ LEAF_TEST(lcore_loop, spins_and_forwards)
 	cr_assert_gt(stats.busy_ps + stats.idle_ps, 0);
 	cr_assert_gt(stats.poll_ps_max, 0);
 	cr_assert_eq(stats.stalls, 0, "no bound is set");
-	for (uint32_t i = 0; i < LCORE_REACTIONS; i++)
+	for (uint32_t i = 0; i < LCORE_BUCKETS; i++)
 		cr_assert_eq(stats.reactions[i], 0, "nobody was paused");
 }
 

@@ -75,6 +75,39 @@ Test(openmetrics, names_counters_with_their_units_and_labels)
 	expect_line("roceleaf_build_info{leaf=\"leaf1\",version=\"0.1\"} 1");
 }
 
+/* Of two uplinks one has three quarters of all bytes and of all weight; the third port is none. */
+Test(openmetrics, uplinks_have_shares)
+{
+	free(text);
+	fake_reset(3);
+	fake.flows = 4;
+	fake.group = (struct group){.kind = GROUP_VIA, .balanced = 2, .members = 0};
+	fake.members[0] = (struct adjacency){.egress = 1, .weight = BALANCE_WEIGHT_MAX};
+	fake.members[1] = (struct adjacency){.egress = 2, .weight = BALANCE_WEIGHT_MAX / 3 + 1};
+	fake.snapshot.group = &fake.group;
+	fake.snapshot.group_count = 1;
+	fake.snapshot.adjacency = fake.members;
+	text = write_text(false);
+	expect_line("# UNIT roceleaf_uplink_share_ratio ratio");
+	expect_line("roceleaf_uplink_share_ratio{port=\"port1\"} 0.750000");
+	expect_line("roceleaf_uplink_share_ratio{port=\"port2\"} 0.250000");
+	expect_line("roceleaf_uplink_spread_bytes_total{port=\"port2\"} 2000");
+	expect_line("roceleaf_uplink_band{port=\"port1\"} 2");
+	expect_none("roceleaf_uplink_band{port=\"port0\"}");
+}
+
+/* The fake's polls: 5 below 1 us, 4 below 8 us. Its reactions: 7 below 2 us, one beyond all. */
+Test(openmetrics, histograms_add_up)
+{
+	expect_line("# TYPE roceleaf_worker_poll_seconds histogram");
+	expect_line("roceleaf_worker_poll_seconds_bucket{worker=\"0\",le=\"0.000001\"} 5");
+	expect_line("roceleaf_worker_poll_seconds_bucket{worker=\"0\",le=\"0.000004\"} 5");
+	expect_line("roceleaf_worker_poll_seconds_bucket{worker=\"0\",le=\"0.000008\"} 9");
+	expect_line("roceleaf_worker_poll_seconds_bucket{worker=\"0\",le=\"+Inf\"} 9");
+	expect_line("roceleaf_worker_xoff_reaction_seconds_bucket{worker=\"0\",le=\"0.001024\"} 7");
+	expect_line("roceleaf_worker_xoff_reaction_seconds_bucket{worker=\"0\",le=\"+Inf\"} 8");
+}
+
 Test(openmetrics, times_are_seconds_to_the_last_digit)
 {
 	expect_line("# UNIT roceleaf_pfc_rx_paused_seconds seconds");

@@ -118,7 +118,8 @@ int daemon_worker(const struct daemon *daemon, uint16_t worker, struct daemon_wo
 				      .busy_ns = 4,
 				      .idle_ns = 6,
 				      .stalls = 2,
-				      .reactions = {[1] = 7, [11] = 1}};
+				      .reactions = {[1] = 7, [11] = 1},
+				      .poll_times = {[0] = 5, [3] = 4}};
 	return 0;
 }
 

@@ -283,8 +283,9 @@ static const struct view_column worker_columns[] = {
 	{"Idle %", "idle_ns", cell_time_share, TABLE_RIGHT, VIEW_BOTH},
 	{"Asleep %", "sleep_ns", cell_time_share, TABLE_RIGHT, VIEW_BOTH},
 	{"Longest poll us", "poll_ns_max", cell_ns_as_us, TABLE_RIGHT, VIEW_BOTH},
+	{"Polls within us (share)", "poll_1us", cell_histogram, TABLE_LEFT, VIEW_BOTH},
 	{"Stalls", "stalls", cell_count, TABLE_RIGHT, VIEW_BOTH},
-	{"Pauses sent within us (share)", "xoff_1us", cell_reactions, TABLE_LEFT, VIEW_BOTH},
+	{"Pauses sent within us (share)", "xoff_1us", cell_histogram, TABLE_LEFT, VIEW_BOTH},
 };
 
 static const struct view_column event_columns[] = {

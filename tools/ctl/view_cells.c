@@ -163,71 +163,73 @@ void cell_ns_as_us(CELL_ARGUMENTS)
 
 /*
  * A histogram's columns, as the reply has them: xoff_1us, xoff_2us ... for what took less than that, in order, and
- * xoff_later.
+ * xoff_later. The view's column names the first one.
  */
-#define REACTIONS_PREFIX "xoff_"
-#define REACTIONS_MAX    32
+#define HISTOGRAM_MAX 32
 
-struct reactions {
-	uint64_t count[REACTIONS_MAX], sum;
-	unsigned int bound_us[REACTIONS_MAX]; /* 0: none */
+struct histogram {
+	uint64_t count[HISTOGRAM_MAX], sum;
+	unsigned int bound_us[HISTOGRAM_MAX]; /* 0: none */
 	size_t buckets;
 };
 
-static void reactions_read(const struct reply *reply, size_t row, struct reactions *reactions)
+static void histogram_read(const struct reply *reply, const char *first, size_t row,
+			   struct histogram *histogram)
 {
-	const size_t prefix = sizeof(REACTIONS_PREFIX) - 1;
+	const size_t prefix = (size_t)(strchr(first, '_') + 1 - first);
 
-	*reactions = (struct reactions){0};
-	for (size_t i = 0; i < reply->columns && reactions->buckets < REACTIONS_MAX; i++) {
+	*histogram = (struct histogram){0};
+	for (size_t i = 0; i < reply->columns && histogram->buckets < HISTOGRAM_MAX; i++) {
 		const char *name = reply->column[i].name;
-		size_t bucket = reactions->buckets;
+		size_t bucket = histogram->buckets;
 
-		if (strncmp(name, REACTIONS_PREFIX, prefix) != 0)
+		/* "poll_ns_max" is none of them. */
+		if (strncmp(name, first, prefix) != 0 ||
+		    (strchr("0123456789", name[prefix]) == NULL &&
+		     strcmp(name + prefix, "later") != 0))
 			continue;
-		reactions->bound_us[bucket] = (uint32_t)strtoul(name + prefix, NULL, 10);
-		reactions->count[bucket] = reply_number(reply, name, row);
-		reactions->sum += reactions->count[bucket];
-		reactions->buckets++;
+		histogram->bound_us[bucket] = (uint32_t)strtoul(name + prefix, NULL, 10);
+		histogram->count[bucket] = reply_number(reply, name, row);
+		histogram->sum += histogram->count[bucket];
+		histogram->buckets++;
 	}
 }
 
-struct reaction_text {
+struct bound_text {
 	char text[16];
 };
 
 /* The bucket up to which this part of them lies: its bound, or the last one's. */
-static struct reaction_text reaction_bound(const struct reactions *reactions, uint64_t rank)
+static struct bound_text histogram_bound(const struct histogram *histogram, uint64_t rank)
 {
 	uint64_t seen = 0;
 	size_t bucket = 0;
-	struct reaction_text bound;
+	struct bound_text bound;
 	unsigned int below_us;
 
-	while (bucket + 1 < reactions->buckets && (seen += reactions->count[bucket]) < rank)
+	while (bucket + 1 < histogram->buckets && (seen += histogram->count[bucket]) < rank)
 		bucket++;
-	below_us = reactions->bound_us[bucket];
+	below_us = histogram->bound_us[bucket];
 	snprintf(bound.text, sizeof(bound.text), "%c%u", below_us != 0 ? '<' : '>',
-		 below_us != 0 || bucket == 0 ? below_us : reactions->bound_us[bucket - 1]);
+		 below_us != 0 || bucket == 0 ? below_us : histogram->bound_us[bucket - 1]);
 	return bound;
 }
 
-/* How fast pauses were sent: bounds of a half, of 99 % and of all. */
-void cell_reactions(CELL_ARGUMENTS)
+/* Bounds of a half, of 99 % and of all. */
+void cell_histogram(CELL_ARGUMENTS)
 {
-	struct reactions reactions;
+	struct histogram histogram;
 	uint64_t sum;
 
-	(void)column;
-	reactions_read(source->reply, row, &reactions);
-	sum = reactions.sum;
+	histogram_read(source->reply, column->key, row, &histogram);
+	sum = histogram.sum;
 	if (sum == 0)
 		snprintf(cell->text, sizeof(cell->text), "-");
 	else
 		snprintf(cell->text, sizeof(cell->text), "%s (50%%) %s (99%%) %s (all)",
-			 reaction_bound(&reactions, (sum + 1) / 2).text,
-			 reaction_bound(&reactions, sum - sum / 100).text,
-			 reaction_bound(&reactions, sum).text);
+			 histogram_bound(&histogram, (sum + 1) / 2).text,
+			 histogram_bound(&histogram, sum - sum / 100).text,
+			 histogram_bound(&histogram, sum).text);
 }
 
 void cell_ns_as_ms(CELL_ARGUMENTS)

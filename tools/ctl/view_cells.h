@@ -25,7 +25,7 @@ view_cell_fn cell_carrier;
 view_cell_fn cell_share;
 view_cell_fn cell_time_share;
 view_cell_fn cell_ns_as_us;
-view_cell_fn cell_reactions;
+view_cell_fn cell_histogram;
 view_cell_fn cell_ns_as_ms;
 view_cell_fn cell_ns_share;
 view_cell_fn cell_pair_state;
