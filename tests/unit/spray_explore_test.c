@@ -471,19 +471,19 @@ Test(spray_explore, each_word_and_packet, .timeout = 600)
 	cr_expect_geq(seen(SPRAY_DEMOTE), 1);
 	cr_expect_geq(seen(SPRAY_DRAINED), 1);
 	cr_expect_eq(seen(0), 28);
-	printf("%u runs\n", explore_single(&agreement, WORDS, 1));
+	printf("%u runs\n", explore_single(&agreement, WORDS, is_long() ? 1 : 2));
 }
 
 Test(spray_explore, each_hello_and_feedback, .timeout = 600)
 {
 	fixture_start_eal();
-	printf("%u runs\n", explore_single(&agreement, PERIODIC, is_long() ? 1 : 6));
+	printf("%u runs\n", explore_single(&agreement, PERIODIC, is_long() ? 1 : 12));
 }
 
 Test(spray_explore, two_faults, .timeout = 600)
 {
 	fixture_start_eal();
-	printf("%u runs\n", explore_pairs(&agreement, is_long() ? 1 : 40));
+	printf("%u runs\n", explore_pairs(&agreement, is_long() ? 1 : 80));
 }
 
 Test(spray_explore, release_of_a_flow, .timeout = 600)
@@ -494,5 +494,5 @@ Test(spray_explore, release_of_a_flow, .timeout = 600)
 	run(&release, &none);
 	cr_expect_geq(seen(SPRAY_RELEASE), 1);
 	cr_expect_geq(seen(SPRAY_RELEASED), 1);
-	printf("%u runs\n", explore_single(&release, WORDS, is_long() ? 1 : 3));
+	printf("%u runs\n", explore_single(&release, WORDS, is_long() ? 1 : 6));
 }

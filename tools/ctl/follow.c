@@ -17,7 +17,7 @@ static void print_row(const struct reply *reply, size_t row)
 {
 	const struct view_source source = {.reply = reply};
 	const struct view_column at = {.key = "at_ns"};
-	struct view_cell time, text = {.text = ""};
+	struct view_cell time = {.text = ""}, text = {.text = ""};
 	uint64_t more = reply_number(reply, "suppressed", row);
 
 	cell_time(&source, &at, row, &time);

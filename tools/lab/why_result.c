@@ -194,8 +194,14 @@ static void fill(struct run *run)
 	run->links = allocate((json_array_size(links) + 1) * sizeof(*run->links));
 	run->workers = allocate((json_array_size(workers) + 1) * sizeof(*run->workers));
 	run->names = allocate((json_array_size(workers) + 1) * sizeof(*run->names));
-	json_array_foreach(links, i, entry) fill_link(run, entry);
-	json_array_foreach(workers, i, entry) fill_worker(run, entry);
+	json_array_foreach(links, i, entry)
+	{
+		fill_link(run, entry);
+	}
+	json_array_foreach(workers, i, entry)
+	{
+		fill_worker(run, entry);
+	}
 	run->facts.links = run->links;
 	run->facts.workers = run->workers;
 	run->facts.time_ns = number_of(run->result, "duration_ns");
