@@ -239,8 +239,10 @@ static void print_stragglers(json_t *result, FILE *out)
 		fputs("\nLast to finish, in how many collectives: ", out);
 	i = 0;
 	json_object_foreach(times, name, time)
+	{
 		fprintf(out, "%s%s %" JSON_INTEGER_FORMAT, i++ == 0 ? "" : ", ", name,
 			json_integer_value(time));
+	}
 	if (i != 0)
 		fputc('\n', out);
 	json_decref(times);
