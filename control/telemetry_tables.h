@@ -120,8 +120,8 @@ struct telemetry_uplinks {
 /** Locked. @return 0, or -1: out of memory, and all is 0 */
 int telemetry_uplinks_read(struct daemon *daemon, struct telemetry_uplinks *uplinks);
 
-/** a / b in millionths; 0 when b is 0. */
-uint64_t telemetry_ppm(uint64_t a, uint64_t b);
+/** A part of a whole in millionths; 0 when the whole is 0. */
+uint64_t telemetry_ppm(uint64_t part, uint64_t whole);
 
 /** Name of a port by its index, "cpu" for the CPU's, "-" for PORT_NONE. Valid while locked. */
 const char *telemetry_port_name(const struct config *config, uint16_t port);
