@@ -346,15 +346,7 @@ int why_leaf_run(const char *runtime_dir, double seconds, bool as_json)
 	}
 	if (ret == 0) {
 		count = why_rank(&leaf.facts, findings, FINDINGS_MAX);
-		if (as_json) {
-			json_t *object = why_json(&leaf.facts, findings, count);
-
-			json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-			putchar('\n');
-			json_decref(object);
-		} else {
-			why_print(&leaf.facts, findings, count, stdout);
-		}
+		why_write(&leaf.facts, findings, count, as_json, stdout);
 		why_leaf_free(&leaf);
 	} else {
 		fprintf(stderr, "roceleafctl: %s\n", error.text);

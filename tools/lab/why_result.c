@@ -259,16 +259,9 @@ int why_result_print(json_t *result, bool as_json, FILE *out)
 		return -EINVAL;
 	fill(&run);
 	count = why_rank(&run.facts, findings, FINDINGS_MAX);
-	if (as_json) {
-		json_t *object = why_json(&run.facts, findings, count);
-
-		json_dumpf(object, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-		fputc('\n', out);
-		json_decref(object);
-	} else {
-		why_print(&run.facts, findings, count, out);
+	why_write(&run.facts, findings, count, as_json, out);
+	if (!as_json)
 		print_stragglers(result, out);
-	}
 	free_run(&run);
 	return 0;
 }

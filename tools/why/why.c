@@ -363,8 +363,8 @@ json_t *why_json(const struct why_facts *facts, const struct why_finding *findin
 	return object;
 }
 
-void why_print(const struct why_facts *facts, const struct why_finding *findings, size_t count,
-	       FILE *out)
+static void write_words(const struct why_facts *facts, const struct why_finding *findings,
+			size_t count, FILE *out)
 {
 	if (count == 0)
 		fprintf(out,
@@ -379,4 +379,19 @@ void why_print(const struct why_facts *facts, const struct why_finding *findings
 			why_cause_word(findings[i].cause), percent(findings[i].share_ppm),
 			findings[i].text);
 	fprintf(out, "\n%s\n", unseen);
+}
+
+void why_write(const struct why_facts *facts, const struct why_finding *findings, size_t count,
+	       bool as_json, FILE *out)
+{
+	json_t *object;
+
+	if (!as_json) {
+		write_words(facts, findings, count, out);
+		return;
+	}
+	object = why_json(facts, findings, count);
+	json_dumpf(object, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+	fputc('\n', out);
+	json_decref(object);
 }

@@ -113,8 +113,8 @@ size_t why_rank(const struct why_facts *facts, struct why_finding *findings, siz
 /** As JSON: {"time_ns", "findings": [{"cause", "where", "share", "text"}], "unseen": what can't be known} */
 json_t *why_json(const struct why_facts *facts, const struct why_finding *findings, size_t count);
 
-/** For people. */
-void why_print(const struct why_facts *facts, const struct why_finding *findings, size_t count,
-	       FILE *out);
+/** Write findings: as JSON for programs, or in words. */
+void why_write(const struct why_facts *facts, const struct why_finding *findings, size_t count,
+	       bool as_json, FILE *out);
 
 #endif
