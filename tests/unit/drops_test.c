@@ -363,7 +363,7 @@ Test(drops, CNT_DROP_REASON_each_reason_has_its_own_counter)
 {
 	fixture_start_eal();
 	for (uint32_t reason = 0; reason < DROP_COUNT; reason++) {
-		/* spray_leaf_test.c provokes these: it takes a peer. */
+		/* spray_order_test.c provokes these: it takes a peer. */
 		if (reason == DROP_DUPLICATE || reason == DROP_SEQUENCE)
 			continue;
 		open_leaf();
