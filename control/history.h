@@ -2,7 +2,7 @@
 /*
  * history - what every queue had counted, second by second, for the last few minutes.
  *
- * A ring of looks at the counters of all ports and priorities. Two looks that follow each other give
+ * A ring of looks at the counters of all ports, priorities and workers. Two looks that follow each other give
  * the rates between them; a reader goes on from the number of the last look that it has. The memory
  * is taken once: history_bytes().
  *
@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "dataplane/units.h"
+#include "dataplane/worker.h"
 
 /* X(field): of one port and priority, all monotonic; dataplane/counters.h and pfc.h have what they mean */
 #define HISTORY_COUNTERS(X) \
@@ -27,16 +28,44 @@
 	X(rx_paused_ns)     \
 	X(tx_paused_ns)
 
-struct history_counters {
+/* The same of what is seldom: refused by the queue, storms that its watchdog saw, and lossless loss. */
+#define HISTORY_FAULTS(X) \
+	X(drop_packets)   \
+	X(storms)         \
+	X(lost_packets)
+
+/* Of a port, without MAC control frames, and of a worker. */
+#define HISTORY_PORT_COUNTERS(X) \
+	X(rx_packets)            \
+	X(rx_bytes)              \
+	X(tx_packets)            \
+	X(tx_bytes)              \
+	X(backlog_marks)
+#define HISTORY_WORKER_COUNTERS(X) \
+	X(busy_ns)                 \
+	X(stalls)                  \
+	X(stall_ns)
+
 #define HISTORY_FIELD_(field) uint64_t field;
+struct history_counters {
 	HISTORY_COUNTERS(HISTORY_FIELD_)
-#undef HISTORY_FIELD_
+};
+
+struct history_faults {
+	HISTORY_FAULTS(HISTORY_FIELD_)
 };
 
 struct history_port {
 	uint64_t drop_packets; /* received here, for all reasons */
+	HISTORY_PORT_COUNTERS(HISTORY_FIELD_)
 	struct history_counters queue[PRIORITY_COUNT];
+	struct history_faults fault[PRIORITY_COUNT];
 };
+
+struct history_worker {
+	HISTORY_WORKER_COUNTERS(HISTORY_FIELD_)
+};
+#undef HISTORY_FIELD_
 
 /** Add to `sum` what a queue, or with PRIORITY_COUNT all of a port, counted from one look to another. */
 void history_add_growth(struct history_counters *sum, const struct history_port *before,
@@ -47,6 +76,7 @@ struct history_look {
 	uint64_t sequence;     /* counts from 1 */
 	uint64_t time_ns;      /* real time since the epoch */
 	uint64_t monotonic_ns; /* what durations are told by */
+	struct history_worker worker[WORKER_COUNT_MAX];
 	struct history_port port[];
 };
 

@@ -7,16 +7,19 @@
 #include <string.h>
 
 #include "control/state.h"
+#include "control/telemetry_tables.h"
 
 static void look_at_queue(const struct daemon *daemon, uint16_t port, uint8_t priority,
-			  uint64_t now_ps, struct history_counters *out)
+			  uint64_t now_ps, struct history_port *out)
 {
+	struct queue_rare_totals rare;
 	struct queue_totals queue;
 	struct pfc_totals pfc;
 
 	leaf_queue_totals(daemon->leaf, port, priority, &queue);
+	leaf_queue_rare_totals(daemon->leaf, port, priority, &rare);
 	leaf_pfc_totals(daemon->leaf, port, priority, now_ps, &pfc);
-	*out = (struct history_counters){
+	out->queue[priority] = (struct history_counters){
 		.rx_bytes = queue.rx_bytes,
 		.tx_bytes = queue.tx_bytes,
 		.tx_packets = queue.tx_packets,
@@ -26,6 +29,28 @@ static void look_at_queue(const struct daemon *daemon, uint16_t port, uint8_t pr
 		.rx_paused_ns = pfc.rx_paused_ps / PS_PER_NS,
 		.tx_paused_ns = pfc.tx_paused_ps / PS_PER_NS,
 	};
+	out->fault[priority] = (struct history_faults){
+		.drop_packets = queue.drop_packets,
+		.storms = pfc.storms,
+		.lost_packets = rare.headroom_packets,
+	};
+}
+
+static void look_at_port(const struct daemon *daemon, uint16_t port, uint64_t now_ps,
+			 struct history_port *out)
+{
+	struct port_totals totals;
+
+	leaf_port_totals(daemon->leaf, port, &totals);
+	telemetry_data_only(&totals, false);
+#define TOTAL_(field) out->field = totals.field;
+	HISTORY_PORT_COUNTERS(TOTAL_)
+#undef TOTAL_
+	out->drop_packets = 0;
+	for (unsigned reason = 0; reason < DROP_COUNT; reason++)
+		out->drop_packets += totals.drop[reason];
+	for (uint8_t p = 0; p < PRIORITY_COUNT; p++)
+		look_at_queue(daemon, port, p, now_ps, out);
 }
 
 static void take_look(const struct daemon *daemon, struct history_look *look)
@@ -34,15 +59,15 @@ static void take_look(const struct daemon *daemon, struct history_look *look)
 
 	look->time_ns = realtime_ns();
 	look->monotonic_ns = monotonic_ns();
-	for (uint16_t i = 0; i < daemon->port_count; i++) {
-		struct port_totals totals;
+	for (uint16_t i = 0; i < daemon->port_count; i++)
+		look_at_port(daemon, i, now_ps, &look->port[i]);
+	for (uint16_t i = 0; i < daemon_worker_count(daemon); i++) {
+		struct daemon_worker worker = {0};
 
-		leaf_port_totals(daemon->leaf, i, &totals);
-		look->port[i].drop_packets = 0;
-		for (unsigned reason = 0; reason < DROP_COUNT; reason++)
-			look->port[i].drop_packets += totals.drop[reason];
-		for (uint8_t p = 0; p < PRIORITY_COUNT; p++)
-			look_at_queue(daemon, i, p, now_ps, &look->port[i].queue[p]);
+		(void)daemon_worker(daemon, i, &worker);
+#define WORKER_(field) look->worker[i].field = worker.field;
+		HISTORY_WORKER_COUNTERS(WORKER_)
+#undef WORKER_
 	}
 }
 

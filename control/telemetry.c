@@ -58,6 +58,12 @@ static const struct table {
 	{COMMAND_PREFIX "record", telemetry_record, "recording",
 	 "Samples of the last recording. Parameter: cursor"},
 	{COMMAND_PREFIX "recording", telemetry_recording, NULL, "The last recording, one row"},
+	{COMMAND_PREFIX "past_queues", telemetry_past_queues, NULL,
+	 "Queues' counters. Parameter: how many seconds ago"},
+	{COMMAND_PREFIX "past_ports", telemetry_past_ports, NULL,
+	 "Ports' counters. Parameter: how many seconds ago"},
+	{COMMAND_PREFIX "past_workers", telemetry_past_workers, NULL,
+	 "Workers' counters. Parameter: how many seconds ago"},
 	{COMMAND_PREFIX "events", telemetry_events, NULL,
 	 "Events after a number. Parameter: that number"},
 };

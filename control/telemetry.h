@@ -27,6 +27,8 @@
  *	/roceleaf/marks        what was counted between marks of a job, oldest first
  *	/roceleaf/record       queue depths in time, of the last recording
  *	/roceleaf/recording    one row: what that is
+ *	/roceleaf/past_queues, past_ports, past_workers
+ *	                       what those had counted some seconds ago: the first cursor
  *	/roceleaf/events       what happened, oldest first
  *
  * Each answers with one page of a table, by column:

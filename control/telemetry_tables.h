@@ -38,6 +38,11 @@ telemetry_table_fn telemetry_ecn;
 /* telemetry_peaks.c */
 telemetry_table_fn telemetry_peaks;
 
+/* telemetry_past.c */
+telemetry_table_fn telemetry_past_queues;
+telemetry_table_fn telemetry_past_ports;
+telemetry_table_fn telemetry_past_workers;
+
 /* telemetry_losses.c */
 telemetry_table_fn telemetry_drops;
 telemetry_table_fn telemetry_reasons;

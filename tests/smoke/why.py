@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`why` names what slows traffic down: in results of the lab, and at a running leaf."""
 
+import contextlib
 import json
 import os
 import signal
@@ -136,8 +137,17 @@ class Rack(World):
                      IP(src=f"10.{source[1:]}.0.2", dst=to, tos=dscp << 2) /
                      UDP(sport=port, dport=4791, chksum=0) / Raw(bytes(SIZE - 42)))
 
+    def why(self, *words):
+        return json.loads(self.leaf.ctl("why", "--json", *words).stdout)["findings"]
+
     def ask(self, *streams, beside=None):
-        """`why` while streams (packet, bits per second, who sends it) go on."""
+        """`why` of the next seconds while streams (packet, bits per second, who sends it) go on."""
+        with self.traffic(*streams, beside=beside):
+            time.sleep(0.5)
+            return self.why("--next", "2")
+
+    @contextlib.contextmanager
+    def traffic(self, *streams, beside=None):
         end = threading.Event()
 
         def send():
@@ -156,8 +166,7 @@ class Rack(World):
         for thread in threads:
             thread.start()
         try:
-            time.sleep(0.5)
-            return json.loads(self.leaf.ctl("why", "2", "--json").stdout)["findings"]
+            yield
         finally:
             end.set()
             for thread in threads:
@@ -172,8 +181,8 @@ def test_leaf_nothing():
     """At a leaf: nothing is blamed while nothing goes on"""
     world = rack()
     check_equal(world.ask(), [], "findings")
-    check("Nothing in the fabric" in world.leaf.ctl("why", "0.1").stdout, "in words")
-    for words in (("why", "0"), ("why", "4000"), ("why", "1", "2"), ("why", "x")):
+    check("Nothing in the fabric" in world.leaf.ctl("why", "--next", "0.1").stdout, "in words")
+    for words in (("why", "0"), ("why", "4000"), ("why", "1", "2"), ("why", "x"), ("why", "--next", "0")):
         check_equal(world.leaf.ctl(*words, ok=False).returncode, 2, f"status of {words}")
 
 
@@ -184,6 +193,23 @@ def test_leaf_hot_uplink():
     check(findings and findings[0]["cause"] == "hot-uplink" and findings[0]["where"] in ("up1", "up2"),
           f"{findings}")
     check("fair share 50 %" in findings[0]["text"], findings[0]["text"])
+
+
+def test_leaf_past():
+    """At a leaf: what is over is still named, as long as it is within the seconds that are asked for"""
+    world = rack()
+    with world.traffic((world.packet("h1", "10.9.0.1", ROCE), 45e6, "h1")):
+        time.sleep(5)
+    time.sleep(3)
+    check_equal(world.why("--next", "1"), [], "nothing goes on now")
+    check_equal(world.why("1"), [], "nothing was there a second ago")
+    findings = world.why("8")
+    check(findings and findings[0]["cause"] == "hot-uplink" and findings[0]["where"] in ("up1", "up2"),
+          f"{findings}")
+    asked = json.loads(world.leaf.ctl("why", "--json").stdout)["time_ns"]
+    check(8e9 < asked < (11 + lab.WAIT_S) * 1e9, f"10 s if not told, not {asked} ns")
+    kept = json.loads(world.leaf.ctl("why", "3600", "--json").stdout)["time_ns"]
+    check(asked <= kept < 3000e9, f"as much as there is, not {kept} ns")
 
 
 def test_leaf_incast():

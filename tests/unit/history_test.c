@@ -75,9 +75,12 @@ Test(history, growth_is_of_one_priority_or_of_all)
 	cr_expect_eq(sum.rx_bytes, 0);
 }
 
-/* 300 seconds have 301 ends. A look has three numbers; a port one, and eight for each of eight priorities. */
+/*
+ * 300 seconds have 301 ends. A look has three numbers, and three for each of 64 workers; a port six, and eleven for
+ * each of eight priorities.
+ */
 Test(history, memory_is_what_the_looks_take)
 {
 	cr_expect_eq(history_looks(300 * PS_PER_S), 301);
-	cr_expect_eq(history_bytes(32, 301), 301u * (3 + 32 * (1 + 8 * 8)) * 8);
+	cr_expect_eq(history_bytes(32, 301), 301u * (3 + 64 * 3 + 32 * (6 + 8 * 11)) * 8);
 }

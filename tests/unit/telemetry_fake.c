@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "control/apply.h"
+#include "control/history.h"
 #include "control/steps.h"
 
 struct fake fake;
@@ -180,6 +181,16 @@ uint32_t daemon_steps(struct daemon *daemon, uint64_t after, struct step *out, u
 		memset(out[n].text, 'x', MARK_TEXT_BYTES);
 	}
 	return n;
+}
+
+const struct history *daemon_history(const struct daemon *daemon)
+{
+	static struct history *empty;
+
+	(void)daemon;
+	if (fake.history == NULL && empty == NULL)
+		empty = history_create(1, 1);
+	return fake.history != NULL ? fake.history : empty;
 }
 
 const struct recording *daemon_recording(const struct daemon *daemon)

@@ -38,6 +38,7 @@ extern struct fake {
 	char event_text[EVENTS_TEXT_BYTES];
 	uint64_t steps; /* the last of them runs */
 	struct recording *recording;
+	struct history *history;
 	uint16_t interfaces, address_count;
 	struct config_prefix address[FAKE_INTERFACES_MAX][CONFIG_ADDRESSES_MAX];
 } fake;

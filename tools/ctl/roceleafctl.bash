@@ -40,6 +40,7 @@ _roceleafctl() {
     if [[ $word == -* ]]; then
         words="--help --runtime-dir --version"
         [ "$command" = show ] && words="$words --json --watch --count --follow --all --absolute"
+        [ "$command" = why ] && words="$words --json --next"
         [ "$command" = capture ] && words="--filter --packets --for --snap --runtime-dir --help"
         [ "$command" = record ] &&
             words="--for --every --trigger --last --port --priority --csv --json --runtime-dir --help"

@@ -38,6 +38,7 @@
 struct options {
 	struct show_options show;
 	bool help;
+	bool next; /* of why */
 };
 
 struct command {
@@ -88,10 +89,11 @@ static const struct command commands[] = {
 	 .arguments = "PORT FILE",
 	 .help = "write what a port receives and sends to a file for Wireshark",
 	 .main = capture_main},
-	{"why", "[SECONDS]", "what slows traffic down, worst first",
-	 "Looks at the leaf for some seconds (2, or as told) and names what may have cost time in\n"
-	 "sentences with numbers: peers that pause, hot uplinks, incasts, lossy bursts, late workers.\n"
-	 "--json: the same for programs.\n",
+	{"why", "[SECONDS]", "what slowed traffic down, worst first",
+	 "Names what may have cost time in the last SECONDS (10), in sentences with numbers: peers\n"
+	 "that pause, hot uplinks, incasts, lossy bursts, late workers. The leaf remembers as much as\n"
+	 "telemetry.history says (5 minutes).\n"
+	 "--next: in the next SECONDS (2), instead. --json: the same for programs.\n",
 	 run_why, NULL},
 };
 
@@ -262,14 +264,14 @@ static int run_mark(const struct options *options, int argc, char **argv)
 
 static int run_why(const struct options *options, int argc, char **argv)
 {
-	double seconds = WHY_LEAF_SECONDS;
+	double seconds = options->next ? WHY_LEAF_NEXT_SECONDS : WHY_LEAF_LAST_SECONDS;
 
 	if (argc > 1)
 		return usage("why takes a number of seconds, not also '%.64s'", argv[1]);
 	if (argc == 1 &&
 	    (!parse_seconds(argv[0], &seconds) || seconds <= 0 || seconds > WHY_LEAF_SECONDS_MAX))
 		return usage("why %.32s: must be more than 0 and at most 3600 seconds", argv[0]);
-	return why_leaf_run(options->show.runtime_dir, seconds, options->show.json);
+	return why_leaf_run(options->show.runtime_dir, seconds, options->next, options->show.json);
 }
 
 /* Become `roceleaf --check`: the one beside us (installed or built), else the one in PATH. */
@@ -314,6 +316,7 @@ enum {
 	OPT_FOLLOW,
 	OPT_ALL,
 	OPT_ABSOLUTE,
+	OPT_NEXT,
 	OPT_VERSION
 };
 
@@ -325,6 +328,7 @@ static const struct option long_options[] = {
 	{"follow", no_argument, NULL, OPT_FOLLOW},
 	{"all", no_argument, NULL, OPT_ALL},
 	{"absolute", no_argument, NULL, OPT_ABSOLUTE},
+	{"next", no_argument, NULL, OPT_NEXT},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{NULL, 0, NULL, 0},
@@ -375,6 +379,9 @@ static int parse_options(struct options *options, int argc, char **argv)
 			break;
 		case OPT_ABSOLUTE:
 			show->absolute = true;
+			break;
+		case OPT_NEXT:
+			options->next = true;
 			break;
 		case 'h':
 			options->help = true;

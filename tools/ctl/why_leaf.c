@@ -2,6 +2,7 @@
 #include "tools/ctl/why_leaf.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,9 +14,11 @@
 /* A worker that is busy for more than this has no time left. */
 #define BUSY_PPM 900000u
 
-#define TABLE_NAME_(id, name) "/roceleaf/" name,
-static const char *const commands[] = {WHY_LEAF_TABLES(TABLE_NAME_)};
-#undef TABLE_NAME_
+#define TABLE_(id, name, past) {"/roceleaf/" name, (past)[0] == '\0' ? NULL : "/roceleaf/" past},
+static const struct {
+	const char *now, *past;
+} commands[] = {WHY_LEAF_TABLES(TABLE_)};
+#undef TABLE_
 
 void why_look_init(struct why_look *look)
 {
@@ -291,12 +294,38 @@ void why_leaf_free(struct why_leaf *leaf)
 static int take_look(struct client *client, struct why_look *look, struct ctl_error *error)
 {
 	for (int i = 0; i < WHY_LEAF_TABLE_COUNT; i++) {
-		int ret = client_fetch(client, commands[i], &look->table[i], error);
+		int ret = client_fetch(client, commands[i].now, &look->table[i], error);
 
 		if (ret != 0)
 			return ret;
 	}
 	return 0;
+}
+
+/* What the leaf remembers of so many seconds ago; all tables of the same moment. */
+static int take_past(struct client *client, uint64_t seconds, struct why_look *look,
+		     struct ctl_error *error)
+{
+	uint64_t cursor = seconds;
+
+	for (int i = 0; i < WHY_LEAF_TABLE_COUNT; i++) {
+		struct reply *table = &look->table[i];
+		int ret = 0;
+
+		if (commands[i].past != NULL)
+			ret = client_fetch_from(client, commands[i].past, cursor, table, error);
+		if (ret != 0)
+			return ret;
+		if (table->rows == 0)
+			continue;
+		cursor = reply_number(table, "look", 0) << 32;
+		table->time_ns = reply_number(table, "looked_ns", 0);
+	}
+	return look->table[WHY_LEAF_PORTS].rows != 0
+		       ? 0
+		       : ctl_fail(
+				 error, EAGAIN,
+				 "the leaf has just started and remembers nothing: ask in a second");
 }
 
 static void wait_seconds(double seconds)
@@ -308,7 +337,7 @@ static void wait_seconds(double seconds)
 		continue;
 }
 
-static int look_twice(const char *runtime_dir, double seconds, struct why_look look[2],
+static int look_twice(const char *runtime_dir, double seconds, bool next, struct why_look look[2],
 		      struct ctl_error *error)
 {
 	struct client client;
@@ -316,16 +345,17 @@ static int look_twice(const char *runtime_dir, double seconds, struct why_look l
 
 	if (ret != 0)
 		return ret;
-	ret = take_look(&client, &look[0], error);
-	if (ret == 0) {
+	ret = next ? take_look(&client, &look[0], error)
+		   : take_past(&client, (uint64_t)ceil(seconds), &look[0], error);
+	if (ret == 0 && next)
 		wait_seconds(seconds);
+	if (ret == 0)
 		ret = take_look(&client, &look[1], error);
-	}
 	client_close(&client);
 	return ret;
 }
 
-int why_leaf_run(const char *runtime_dir, double seconds, bool as_json)
+int why_leaf_run(const char *runtime_dir, double seconds, bool next, bool as_json)
 {
 	struct why_finding findings[FINDINGS_MAX];
 	struct why_look look[2];
@@ -336,7 +366,7 @@ int why_leaf_run(const char *runtime_dir, double seconds, bool as_json)
 
 	why_look_init(&look[0]);
 	why_look_init(&look[1]);
-	ret = look_twice(runtime_dir, seconds, look, &error);
+	ret = look_twice(runtime_dir, seconds, next, look, &error);
 	if (ret == 0) {
 		ret = why_leaf_facts(&look[0], &look[1], &leaf);
 		if (ret != 0)
