@@ -9,51 +9,25 @@ import subprocess
 import time
 
 import lab
-from lab import World, check, check_equal, wait_until
-from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
-from scapy.packet import Raw
+from lab import check, check_equal, wait_until
+from rack import ROCE, ROCE_PORT, Rack, leaf_config, pfc_frame
 
-CONFIG = """
-leaf: {name: capture, memory: 8MiB, runtime_dir: $RUNTIME, router_mac: "02:00:00:00:10:01"}
-ports:
-  - {name: p1, device: h1, speed: 1G, address: [10.1.0.1/24]}
-  - {name: p2, device: h2, speed: 50M, address: [10.2.0.1/24]}
-classes:
-  - {priority: 3, name: roce, dscp: [26], lossless: true, weight: 60}
-  - {priority: 0, name: best-effort, weight: 20}
-"""
-ROUTER_MAC = "02:00:00:00:10:01"
-ROCE_PORT, OTHER_PORT = 4791, 9
+OTHER_PORT = 9
 FRAME = 700
 IN, OUT = "0x00000001", "0x00000002"  # epb_flags
 
 
-class Rack(World):
+class Pair(Rack):
     def __init__(self):
-        super().__init__()
-        for n in (1, 2):
-            self.host(f"h{n}", addresses=[f"10.{n}.0.2/24"], gateways=[f"10.{n}.0.1"])
-        self.start_leaf(CONFIG)
-        self.hosts["h1"].reachable("10.2.0.2")
-        self.tap = {name: host.tap() for name, host in self.hosts.items()}
+        super().__init__(leaf_config("capture", "1G", "50M"))
 
-    def packet(self, number, to_port):
+    def numbered(self, number, to_port):
         """One from h1 to h2 whose payload has its number."""
-        return bytes(Ether(src=self.hosts["h1"].mac, dst=ROUTER_MAC) /
-                     IP(src="10.1.0.2", dst="10.2.0.2", tos=26 << 2, ttl=64) /
-                     UDP(sport=50000, dport=to_port, chksum=0) /
-                     Raw(struct.pack("!I", number).ljust(FRAME - 42, b"\0")))
-
-    def pause(self, host="h1", quanta=1):
-        """A pause of priority 3 by a host."""
-        mac = bytes.fromhex(self.hosts[host].mac.replace(":", ""))
-        return (bytes.fromhex("0180c2000001") + mac + struct.pack(
-            "!HHH8H", 0x8808, 0x0101, 1 << 3, 0, 0, 0, quanta, 0, 0, 0, 0)).ljust(60, b"\0")
+        return self.packet("10.2.0.2", ROCE, FRAME, ports=(50000, to_port), payload=struct.pack("!I", number))
 
 
 def rack():
-    return lab.shared(Rack)
+    return lab.shared(Pair)
 
 
 class Capture:
@@ -92,8 +66,8 @@ def test_both_ways():
     world = rack()
     before = time.time()
     capture = Capture(world, "p1", "--snap", "2KB")
-    packets = [world.packet(n, ROCE_PORT) for n in range(20)]
-    world.tap["h1"].send(*packets, world.pause())
+    packets = [world.numbered(n, ROCE_PORT) for n in range(20)]
+    world.tap["h1"].send(*packets, pfc_frame(world.hosts["h1"].mac, {3: 1}))
     world.hosts["h2"].ping("10.1.0.2", count=2)
     said = capture.end()
     check(said.endswith(" packets of p1\n"), said)
@@ -118,17 +92,16 @@ def test_own_pauses():
     """Pauses that the leaf sends are in the file, outbound"""
     world = rack()
     capture = Capture(world, "p1", "--filter", "ether proto 0x8808")
-    packets = [world.packet(n, ROCE_PORT) for n in range(100)]
+    packets = [world.numbered(n, ROCE_PORT) for n in range(100)]
 
     def paused():
-        world.tap["h2"].send(world.pause("h2", 65535))
+        world.pause("h2", 65535)
         world.tap["h1"].send(*packets)
-        return {(row["port"], row["priority"]): row["tx_pauses"]
-                for row in world.leaf.show("pfc")["pfc"]}["p1", 3] > 0
+        return world.pfc()["p1", 3]["tx_pauses"] > 0
 
     wait_until(paused, "a pause of the leaf's")
-    world.tap["h2"].send(world.pause("h2", 0))
-    wait_until(lambda: not any(row["tx_paused"] for row in world.leaf.show("pfc")["pfc"]), "its end")
+    world.pause("h2", 0)
+    wait_until(lambda: not any(row["tx_paused"] for row in world.pfc().values()), "its end")
     said = capture.end()
     check(" of " in said.split(" packets of p1")[1], f"how many there were before the filter: {said}")
     rows = capture.rows("frame", "frame.packet_flags_direction", "macc.opcode")
@@ -139,7 +112,7 @@ def test_own_pauses():
 def test_limits():
     """A capture ends by itself after so many frames or so long, and cuts frames as it is told"""
     world = rack()
-    noise, roce = world.packet(0, OTHER_PORT), world.packet(1, ROCE_PORT)
+    noise, roce = world.numbered(0, OTHER_PORT), world.numbered(1, ROCE_PORT)
     capture = Capture(world, "p2", "--packets", "3", "--snap", "64", "--filter",
                       f"udp port {ROCE_PORT}")
     world.tap["h1"].send(*[noise, roce] * 5)
@@ -194,6 +167,7 @@ def test_usage():
                     f"capture {words}: {done.stderr}")
     check(not os.path.exists(path), "no file is left")
     check("--filter" in leaf.ctl("capture", "--help").stdout, "its own help")
+    lab.close_shared()
 
 
 if __name__ == "__main__":

@@ -2,60 +2,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pauses in real time: a peer pauses the leaf, the leaf pauses its senders, and both are shown."""
 
-import struct
 import time
 
 import lab
-from lab import World, check, check_equal, wait_until
-from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
-from scapy.packet import Raw
+from lab import check, check_equal, wait_until
+from rack import BEST_EFFORT, CLASSES, ROCE, Rack, leaf_config, pfc_frame
 
-# A pause of 65535 quanta lasts 671 ms on p3: long enough for a busy machine.
-CONFIG = """
-leaf: {name: pfc, memory: 8MiB, runtime_dir: $RUNTIME, router_mac: "02:00:00:00:10:01"}
-ports:
-  - {name: p1, device: h1, speed: 1G, address: [10.1.0.1/24]}
-  - {name: p2, device: h2, speed: 1G, address: [10.2.0.1/24]}
-  - {name: p3, device: h3, speed: 50M, address: [10.3.0.1/24]}
-classes:
-  - {priority: 3, name: roce, dscp: [26], lossless: true, weight: 60}
-  - {priority: 0, name: best-effort, weight: 20}
-"""
-ROUTER_MAC = "02:00:00:00:10:01"
-PFC_ADDRESS = bytes.fromhex("0180c2000001")
-ROCE, BEST_EFFORT = 26, 0  # DSCP
 PAUSE_S = 65535 * 512 / 50e6
 COUNTERS = ("rx_frames", "tx_xoff", "tx_xon", "rx_pauses", "tx_pauses")
 
 
-class Rack(World):
-    """Three hosts, each behind a routed port, that have talked to each other."""
+class Trio(Rack):
+    """Port p3 is slow."""
 
-    def __init__(self, config=CONFIG):
-        super().__init__()
-        self.tap = {}
-        for n in (1, 2, 3):
-            self.host(f"h{n}", addresses=[f"10.{n}.0.2/24"], gateways=[f"10.{n}.0.1"])
-        self.start_leaf(config)
-        self.hosts["h1"].ping("10.2.0.2")
-        self.hosts["h1"].ping("10.3.0.2")
-        for name, host in self.hosts.items():
-            self.tap[name] = host.tap()
-
-    def pfc(self):
-        """{(port, priority): its row}."""
-        return {(row["port"], row["priority"]): row for row in self.leaf.show("pfc")["pfc"]}
-
-    def packet(self, to, dscp, size):
-        """A routed packet from h1."""
-        return bytes(Ether(src=self.hosts["h1"].mac, dst=ROUTER_MAC) /
-                     IP(src="10.1.0.2", dst=to, tos=dscp << 2) /
-                     UDP(sport=50000, dport=4791, chksum=0) / Raw(bytes(size - 42)))
+    def __init__(self, slow="50M", more=CLASSES):
+        super().__init__(leaf_config("pfc", "1G", "1G", slow, more=more))
 
 
 def rack():
-    return lab.shared(Rack)
+    return lab.shared(Trio)
 
 
 def test_ways():
@@ -63,15 +28,6 @@ def test_ways():
     check_equal(rack().leaf.events("flow_control"),
                 [f"port p{n}: pfc: software: the kernel hands every frame over" for n in (1, 2, 3)],
                 "events")
-
-
-def pfc_frame(source, quanta):
-    """A frame as 802.1Qbb has it. quanta: {priority: time}, zero to let it go."""
-    vector = sum(1 << priority for priority in quanta)
-    times = [quanta.get(priority, 0) for priority in range(8)]
-    frame = (PFC_ADDRESS + bytes.fromhex(source.replace(":", "")) +
-             struct.pack("!HHH8H", 0x8808, 0x0101, vector, *times))
-    return frame.ljust(60, b"\0")
 
 
 def is_control(frame):
@@ -117,14 +73,14 @@ def held(world, frames):
     Pause priority 3 of p3, send through both queues; what came of the other one. None when that
     took so long that the pause may have run out.
     """
-    mac, tap = world.hosts["h3"].mac, world.tap["h3"]
+    tap = world.tap["h3"]
     paused_at = time.monotonic()
-    tap.send(pfc_frame(mac, {3: 65535}))
+    world.pause("h3", 65535)
     wait_until(lambda: world.pfc()["p3", 3]["rx_paused"] or time.monotonic() > paused_at + PAUSE_S,
                "the queue is paused")
     # In force until then; now again, so that what follows has its whole time.
     paused_at = time.monotonic()
-    tap.send(pfc_frame(mac, {3: 65535}))
+    world.pause("h3", 65535)
     world.tap["h1"].send(*[world.packet("10.3.0.2", dscp, 200)
                            for _ in range(frames) for dscp in (ROCE, BEST_EFFORT)])
     order = []
@@ -140,7 +96,7 @@ def held(world, frames):
 def test_paused():
     """PFC-HONOUR: a paused queue stops, and goes on by a release or by time; another isn't held"""
     world = rack()
-    frames, mac, tap = 5, world.hosts["h3"].mac, world.tap["h3"]
+    frames, tap = 5, world.tap["h3"]
     for release in (True, False):
         for _ in range(5):
             before = world.pfc()["p3", 3]
@@ -154,7 +110,7 @@ def test_paused():
         check_equal(order, [BEST_EFFORT] * frames, "what came while priority 3 was paused")
         check_equal(depth, frames, "packets held")
         if release:
-            tap.send(pfc_frame(mac, {3: 0}))
+            world.pause("h3", 0)
         tap.collect(lambda f: is_data(f, ROCE), frames, "what was held")
         took = time.monotonic() - paused_at
         if not release:
@@ -228,7 +184,7 @@ def test_pauses_sender():
 def test_disobedient():
     """HR-DELAY: what a sender that obeys no pause loses is counted and told, with port, priority, reason"""
     world = rack()
-    mac, before = world.hosts["h3"].mac, world.leaf.drops()
+    before = world.leaf.drops()
     packets = [world.packet("10.3.0.2", ROCE, 1400)] * 50
 
     def lost():
@@ -239,9 +195,9 @@ def test_disobedient():
     for _ in range(200):
         if lost() > first:
             break
-        world.tap["h3"].send(pfc_frame(mac, {3: 65535}))
+        world.pause("h3", 65535)
         world.tap["h1"].send(*packets)
-    world.tap["h3"].send(pfc_frame(mac, {3: 0}))
+    world.pause("h3", 0)
     wait_until(lambda: world.leaf.queues()["p3", 3]["depth_packets"] == 0, "the queue is empty")
     check(lost() > first, "nothing was lost")
     world.leaf.check_dropped(before, lost() - first, "p1", "headroom")
@@ -273,15 +229,15 @@ def test_cleared():
 def test_let_go_at_stop():
     """PFC-XON: a leaf that stops lets the peers go that it has paused"""
     # The queue doesn't move: its receiver has paused it for 3.4 s, and again for as long.
-    with Rack(CONFIG.replace("speed: 50M", "speed: 10M")) as world:
+    with Trio("10M") as world:
         tap, mac = world.tap["h1"], world.leaf.ports()["p1"]["mac"]
-        world.tap["h3"].send(pfc_frame(world.hosts["h3"].mac, {3: 65535}))
+        world.pause("h3", 65535)
         wait_until(lambda: world.pfc()["p3", 3]["rx_paused"], "the queue is paused")
         tap.drain()
         frame, _ = fill(world, tap, 1500)
         check_equal(frame.hex(), pfc_frame(mac, {3: 65535}).hex(), "xoff")
         check(world.pfc()["p1", 3]["tx_paused"], "the sender is paused")
-        world.tap["h3"].send(pfc_frame(world.hosts["h3"].mac, {3: 65535}))
+        world.pause("h3", 65535)
         world.leaf.stop()
         said = [frame for frame in iter(lambda: tap.read(0), None) if is_control(frame)]
         check(said, "it stopped without a word")

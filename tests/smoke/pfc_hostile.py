@@ -7,10 +7,11 @@ import threading
 
 import lab
 from lab import check, check_equal, wait_until
-from pfc import COUNTERS, CONFIG, PFC_ADDRESS, Rack, is_control, is_data, pfc_frame
+from pfc import COUNTERS, Trio, is_control, is_data
+from rack import PFC_ADDRESS, pfc_frame
 
 # Priorities 3 and 4 are lossless, of DSCP 3 and 4.
-SONIC = CONFIG[:CONFIG.index("classes:")] + """
+SONIC = """
 classes: sonic
 watchdog: {detect: 100ms, restore: 200ms, action: drop}
 """
@@ -18,9 +19,9 @@ LOSSY = (0, 1, 2, 5, 6, 7)
 STORM = 50  # frames before the data, and as many behind
 
 
-class Sonic(Rack):
+class Sonic(Trio):
     def __init__(self):
-        super().__init__(SONIC)
+        super().__init__(more=SONIC)
 
     def pfc_port(self, port):
         return next(row for row in self.leaf.show("pfc")["pfc_ports"] if row["port"] == port)
@@ -199,7 +200,7 @@ def test_flood():
     row = world.pfc()["p2", 3]
     check_equal(row["storms"], before["p2", 3]["storms"], "storms of a queue that nobody needs")
     # Over, and seen to be: it carries traffic again.
-    world.tap["h3"].send(pfc_frame(mac["h3"], {3: 0}))
+    world.pause("h3", 0)
     wait_until(lambda: world.pfc()["p3", 3]["restored"] == before["p3", 3]["restored"] + 1,
                "the queue is restored")
     ended = wait_until(lambda: world.leaf.events("pause_storm_end"), "an event of its end")

@@ -7,72 +7,41 @@ import io
 import json
 import os
 import socket
-import struct
 import subprocess
 import urllib.request
 
 import lab
-from lab import World, check, check_equal, wait_until
-from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
-from scapy.packet import Raw
+from lab import check, check_equal, wait_until
+from rack import ROCE, Rack, leaf_config
 
-# A pause of 65535 quanta lasts 671 ms on p2: long enough for a busy machine, and it can be renewed.
-CONFIG = """
-leaf: {name: record, memory: 8MiB, runtime_dir: $RUNTIME, router_mac: "02:00:00:00:10:01"}
-ports:
-  - {name: p1, device: h1, speed: 1G, address: [10.1.0.1/24]}
-  - {name: p2, device: h2, speed: 50M, address: [10.2.0.1/24]}
-classes:
-  - {priority: 3, name: roce, dscp: [26], lossless: true, weight: 60}
-  - {priority: 0, name: best-effort, weight: 20}
-"""
-ROUTER_MAC = "02:00:00:00:10:01"
 FRAME = 1000
 
 
-class Rack(World):
+class Pair(Rack):
     def __init__(self):
-        super().__init__()
-        for n in (1, 2):
-            self.host(f"h{n}", addresses=[f"10.{n}.0.2/24"], gateways=[f"10.{n}.0.1"])
-        self.start_leaf(CONFIG)
-        self.hosts["h1"].reachable("10.2.0.2")
-        self.tap = {name: host.tap() for name, host in self.hosts.items()}
+        super().__init__(leaf_config("record", "1G", "50M"))
 
     def send(self, count):
         """RoCE from h1 to h2."""
-        self.tap["h1"].send(*[bytes(
-            Ether(src=self.hosts["h1"].mac, dst=ROUTER_MAC) /
-            IP(src="10.1.0.2", dst="10.2.0.2", tos=26 << 2) /
-            UDP(sport=50000, dport=4791, chksum=0) / Raw(bytes(FRAME - 42)))] * count)
-
-    def pause(self, quanta):
-        """h2 pauses priority 3 of its port, or lets it go."""
-        mac = bytes.fromhex(self.hosts["h2"].mac.replace(":", ""))
-        frame = bytes.fromhex("0180c2000001") + mac + struct.pack(
-            "!HHH8H", 0x8808, 0x0101, 1 << 3, *[quanta if p == 3 else 0 for p in range(8)])
-        self.tap["h2"].send(frame.ljust(60, b"\0"))
+        self.tap["h1"].send(*[self.packet("10.2.0.2", ROCE, FRAME)] * count)
 
     def depth(self):
-        return {(row["port"], row["priority"]): row["depth_bytes"]
-                for row in self.leaf.show("queues")["queues"]}["p2", 3]
+        return self.leaf.queues()["p2", 3]["depth_bytes"]
 
     def fill(self, count):
         """Have so many frames stand in the queue."""
-        self.pause(65535)
-        wait_until(lambda: {(row["port"], row["priority"]): row["rx_paused"]
-                            for row in self.leaf.show("pfc")["pfc"]}["p2", 3], "a pause")
+        self.pause("h2", 65535)
+        wait_until(lambda: self.pfc()["p2", 3]["rx_paused"], "a pause")
         self.send(count)
         wait_until(lambda: self.depth() == count * FRAME, f"{count} frames in the queue")
 
     def empty(self):
-        self.pause(0)
+        self.pause("h2", 0)
         wait_until(lambda: self.depth() == 0, "an empty queue")
 
 
 def rack():
-    return lab.shared(Rack)
+    return lab.shared(Pair)
 
 
 def says(leaf, line):
@@ -124,7 +93,7 @@ def test_trigger():
     wait_until(lambda: says(world.leaf, "record status") == "ok armed\n", "it waits")
     world.fill(3)
     check_equal(says(world.leaf, "record status"), "ok armed\n", "3000 bytes are fewer")
-    world.pause(65535)
+    world.pause("h2", 65535)
     world.send(2)
     look = json.loads(process.communicate(timeout=lab.WAIT_S)[0])
     about = look["recording"]
@@ -176,6 +145,7 @@ def test_usage():
     process.terminate()
     check_equal(process.wait(lab.WAIT_S), 1, "status when it is interrupted")
     check("nothing is recorded" in says(leaf, "record status"), "the leaf has stopped, too")
+    lab.close_shared()
 
 
 if __name__ == "__main__":

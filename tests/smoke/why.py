@@ -11,10 +11,8 @@ import threading
 import time
 
 import lab
-from lab import World, call, check, check_equal
-from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
-from scapy.packet import Raw
+from lab import call, check, check_equal
+from rack import BEST_EFFORT, ROCE, ROCE_PORT, Rack
 
 # Three hosts that send, one that receives, and two uplinks to somebody. Slow ports, so that a test can fill them.
 CONFIG = """
@@ -33,10 +31,7 @@ classes:
   - {priority: 0, name: best-effort, weight: 20}
 balance: {mode: ecmp}
 """
-HOSTS = 6
 SIZE = 1000
-PFC_ADDRESS = bytes.fromhex("0180c2000001")
-ROCE, BEST_EFFORT = 26, 0  # DSCP
 
 
 # ---------------------------------------------------------------- the lab
@@ -120,22 +115,15 @@ def test_lab_refused():
 # ---------------------------------------------------------------- a leaf
 
 
-class Rack(World):
-    """Hosts and what stands for spines, all of whom the leaf knows."""
+class Six(Rack):
+    """Four hosts and what stands for two spines, all of whom the leaf knows."""
 
     def __init__(self, config=CONFIG):
-        super().__init__()
-        for n in range(1, HOSTS + 1):
-            self.host(f"h{n}", addresses=[f"10.{n}.0.2/24"], gateways=[f"10.{n}.0.1"])
-        self.start_leaf(config)
-        for n in range(1, HOSTS + 1):
-            self.hosts[f"h{n}"].ping(f"10.{n}.0.1", count=1)
-        self.tap = {name: host.tap() for name, host in self.hosts.items()}
+        super().__init__(config)
 
-    def packet(self, source, to, dscp, port=50000):
-        return bytes(Ether(src=self.hosts[source].mac, dst="02:00:00:00:10:01") /
-                     IP(src=f"10.{source[1:]}.0.2", dst=to, tos=dscp << 2) /
-                     UDP(sport=port, dport=4791, chksum=0) / Raw(bytes(SIZE - 42)))
+    def stream(self, source, to, dscp, rate, port=50000):
+        """A packet, bits per second, who sends it."""
+        return self.packet(to, dscp, SIZE, source=source, ports=(port, ROCE_PORT)), rate, source
 
     def why(self, *words):
         return json.loads(self.leaf.ctl("why", "--json", *words).stdout)["findings"]
@@ -174,7 +162,7 @@ class Rack(World):
 
 
 def rack():
-    return lab.shared(Rack)
+    return lab.shared(Six)
 
 
 def test_leaf_nothing():
@@ -189,7 +177,7 @@ def test_leaf_nothing():
 def test_leaf_hot_uplink():
     """At a leaf: one flow by one of two uplinks"""
     world = rack()
-    findings = world.ask((world.packet("h1", "10.9.0.1", ROCE), 40e6, "h1"))
+    findings = world.ask(world.stream("h1", "10.9.0.1", ROCE, 40e6))
     check(findings and findings[0]["cause"] == "hot-uplink" and findings[0]["where"] in ("up1", "up2"),
           f"{findings}")
     check("fair share 50 %" in findings[0]["text"], findings[0]["text"])
@@ -215,24 +203,20 @@ def test_leaf_past():
 def test_leaf_incast():
     """At a leaf: three senders to one host"""
     world = rack()
-    findings = world.ask(*((world.packet(f"h{n}", "10.4.0.2", ROCE, 50000 + n), 15e6, f"h{n}")
-                           for n in (1, 2, 3)))
+    findings = world.ask(*(world.stream(f"h{n}", "10.4.0.2", ROCE, 15e6, 50000 + n) for n in (1, 2, 3)))
     first(findings, "incast", "p4", "3 senders", "the host at p4")
 
 
 def test_leaf_pausing_host():
     """At a leaf: a host that pauses again and again"""
     world = rack()
-    mac = bytes.fromhex(world.hosts["h4"].mac.replace(":", ""))
-    # 671 ms at 50M, as often as to leave no gap.
-    frame = (PFC_ADDRESS + mac + bytes.fromhex("880801010008") + b"\xff\xff" * 8).ljust(60, b"\0")
 
     def pause(end):
         while not end.is_set():
-            world.tap["h4"].send(frame)
-            time.sleep(0.1)
+            world.pause("h4", 65535)
+            time.sleep(0.1)  # as often as to leave no gap
 
-    findings = world.ask((world.packet("h1", "10.4.0.2", ROCE), 0.5e6, "h1"), beside=pause)
+    findings = world.ask(world.stream("h1", "10.4.0.2", ROCE, 0.5e6), beside=pause)
     first(findings, "pausing-peer", "p4", "the host at p4 paused", "in priority 3")
 
 
@@ -240,8 +224,8 @@ def test_leaf_checkpoint():
     """At a leaf: lossy traffic beside lossless"""
     world = rack()
     time.sleep(1)  # what was paused goes
-    findings = world.ask((world.packet("h1", "10.3.0.2", ROCE), 5e6, "h1"),
-                         (world.packet("h2", "10.3.0.2", BEST_EFFORT, 50002), 40e6, "h2"))
+    findings = world.ask(world.stream("h1", "10.3.0.2", ROCE, 5e6),
+                         world.stream("h2", "10.3.0.2", BEST_EFFORT, 40e6, 50002))
     first(findings, "lossy-class", "p3", "best-effort")
 
 
@@ -252,7 +236,7 @@ def test_end():
 
 def test_leaf_slow_worker():
     """At a leaf: its worker, which should never rest, stands still now and then"""
-    with Rack(CONFIG.replace("memory: 16MiB", "memory: 16MiB, idle: spin")) as world:
+    with Six(CONFIG.replace("memory: 16MiB", "memory: 16MiB, idle: spin")) as world:
         def stop(end):
             while not end.is_set():
                 world.leaf.process.send_signal(signal.SIGSTOP)
