@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Queue depths in time, in virtual time. A frame of 1000 bytes takes 1024 bytes of wire (802.3: preamble, FCS,
- * gap): at 8.192 Gb/s just 1 us. So a burst goes down by 1000 bytes a microsecond.
- */
+/* Queue depths in time, in virtual time. */
 #include <criterion/criterion.h>
 
-#include "dataplane/recorder.h"
-#include "tests/unit/pause_fixture.h"
+#include "tests/unit/record_fixture.h"
 
-#define FRAME_BYTES  1000u
-#define SINK_BPS     UINT64_C(8192000000)
-#define FRAME_PS     PS_PER_US
-#define COARSE_PS    (100 * PS_PER_US)
-#define SAMPLES_MAX  4096
-#define PRIORITY_ALL PRIORITY_COUNT
+#define COARSE_PS   (100 * PS_PER_US)
+#define SAMPLES_MAX 4096
 
 static struct leaf_fixture f;
 static struct record_sample sample[SAMPLES_MAX];
@@ -31,18 +23,7 @@ static void finish(void)
 
 static void open_with(uint32_t slots)
 {
-	pause_open(&f, &(struct pause_params){.senders = 2,
-					      .sink_bps = SINK_BPS,
-					      .shared_bytes = 1000000,
-					      .reserved_bytes = 3000,
-					      .headroom_bytes = 100000,
-					      .xon_offset_bytes = 5000,
-					      .alpha_q8 = 256});
-	cr_assert_eq(leaf_record_create(f.leaf, slots, COARSE_PS), 0);
-	/* As if it had been there at the first poll. */
-	for (uint16_t w = 0; w < f.worker_count; w++)
-		f.leaf->worker[w]->record_ps = f.now_ps;
-	fixture_poll(&f);
+	record_open(&f, 1000000, slots, COARSE_PS);
 	at = 0;
 }
 
@@ -66,12 +47,6 @@ static void ask(uint64_t for_ps, uint8_t trigger, uint64_t depth_bytes, uint16_t
 	f.now_ps += 5 * PS_PER_US;
 }
 
-static void burst(uint32_t frames, uint8_t priority)
-{
-	for (uint32_t i = 0; i < frames; i++)
-		pause_inject(&f, SENDER, priority, FRAME_BYTES);
-}
-
 static uint32_t read_all(void)
 {
 	return leaf_record_read(f.leaf, 0, &at, sample, SAMPLES_MAX);
@@ -93,7 +68,7 @@ LEAF_TEST(recorder, a_burst_is_seen_to_the_byte_at_a_microsecond)
 	open_with(1024);
 	ask(PS_PER_MS, RECORD_NOW, 0, PORT_NONE, PRIORITY_ALL);
 	begin_ps = f.now_ps;
-	burst(frames, 3);
+	record_burst(&f, frames, 3);
 	fixture_run_until(&f, begin_ps + 2 * frames * FRAME_PS);
 	/* The first frame goes at once: 19 wait, then 18... */
 	cr_assert_eq(read_all(), frames);
@@ -113,7 +88,7 @@ LEAF_TEST(recorder, at_the_coarse_interval_it_sees_less_and_never_stops)
 		uint32_t count;
 
 		f.now_ps += 2 * COARSE_PS;
-		burst(250, 0);
+		record_burst(&f, 250, 0);
 		fixture_run_until(&f, f.now_ps + 300 * PS_PER_US);
 		/* At 0, 100 and 200 us something is there, at 300 us nothing more. */
 		count = read_all();
@@ -152,7 +127,7 @@ static uint64_t fill_up(uint32_t us)
 	uint64_t begin_ps = f.now_ps;
 
 	for (uint32_t i = 0; i < us; i++) {
-		burst(2, 3);
+		record_burst(&f, 2, 3);
 		fixture_poll(&f);
 		f.now_ps += PS_PER_US;
 	}
@@ -195,11 +170,11 @@ LEAF_TEST(recorder, a_depth_below_the_bound_does_not_trigger)
 {
 	open_with(1024);
 	ask(40 * PS_PER_US, RECORD_AT_DEPTH, 10 * FRAME_BYTES, PORT_NONE, PRIORITY_ALL);
-	burst(10, 3); /* nine are left when the first has gone */
+	record_burst(&f, 10, 3); /* nine are left when the first has gone */
 	fixture_run_until(&f, f.now_ps + 50 * PS_PER_US);
 	cr_expect_eq(state().phase, RECORD_ARMED);
 	f.now_ps += PS_PER_US;
-	burst(11, 3);
+	record_burst(&f, 11, 3);
 	fixture_run_until(&f, f.now_ps + PS_PER_US);
 	cr_expect_eq(state().phase, RECORD_RUNNING);
 }
@@ -215,7 +190,7 @@ LEAF_TEST(recorder, a_pause_that_we_send_triggers_and_pauses_of_both_ways_are_se
 	fixture_run_until(&f, f.now_ps + PS_PER_US);
 	cr_expect_eq(state().phase, RECORD_ARMED, "the peer's pauses are no trigger");
 	/* alpha 1: paused above half of the shared buffer, and what is reserved. */
-	burst(510, 3);
+	record_burst(&f, 510, 3);
 	fixture_run_until(&f, f.now_ps + 50 * PS_PER_US);
 	now = state();
 	cr_assert(now.triggered);
@@ -239,15 +214,15 @@ LEAF_TEST(recorder, only_what_was_asked_for_is_looked_at)
 
 	open_with(1024);
 	ask(PS_PER_MS, RECORD_NOW, 0, SINK, 4);
-	burst(5, 3);
-	burst(5, 4);
+	record_burst(&f, 5, 3);
+	record_burst(&f, 5, 4);
 	fixture_run_until(&f, f.now_ps + 20 * PS_PER_US);
 	count = read_all();
 	cr_assert_gt(count, 0);
 	for (uint32_t i = 0; i < count; i++)
 		cr_expect_eq(sample[i].priority, 4);
 	ask(PS_PER_MS, RECORD_NOW, 0, SENDER, PRIORITY_ALL);
-	burst(5, 3);
+	record_burst(&f, 5, 3);
 	fixture_run_until(&f, f.now_ps + 20 * PS_PER_US);
 	cr_expect_eq(read_all(), 0, "nothing is queued to the sender");
 }
@@ -261,7 +236,7 @@ LEAF_TEST(recorder, the_ring_keeps_the_last_and_a_reader_goes_on_where_it_was)
 	ask(PS_PER_MS, RECORD_NOW, 0, PORT_NONE, PRIORITY_ALL);
 	first = at;
 	begin_ps = f.now_ps;
-	burst(frames, 3);
+	record_burst(&f, frames, 3);
 	fixture_run_until(&f, begin_ps + (frames - 1) * FRAME_PS);
 	/* One slot less than there are: the next may be in writing. */
 	cr_assert_eq(leaf_record_read(f.leaf, 0, &at, sample, 10), 10);
@@ -277,7 +252,7 @@ LEAF_TEST(recorder, a_recording_begins_with_what_stands_there)
 {
 	open_with(1024);
 	pause_receive(&f, SINK, 3, 65535);
-	burst(7, 3);
+	record_burst(&f, 7, 3);
 	fixture_run_until(&f, f.now_ps + 2 * COARSE_PS);
 	cr_assert_gt(read_all(), 0);
 	(void)leaf_record(f.leaf, &(struct record_request){.every_ps = PS_PER_US,

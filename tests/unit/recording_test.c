@@ -3,10 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "control/recording.h"
-#include "tests/unit/pause_fixture.h"
-
-#define FRAME_BYTES  1000u
-#define PRIORITY_ALL PRIORITY_COUNT
+#include "tests/unit/record_fixture.h"
 
 static struct leaf_fixture f;
 static struct recording span;
@@ -22,27 +19,11 @@ static void finish(void)
 	fixture_close(&f);
 }
 
-/* Frames leave each microsecond (recorder_test.c), and all looks are 1 us apart. */
+/* All looks are 1 us apart. */
 static void open_with(uint32_t slots)
 {
-	pause_open(&f, &(struct pause_params){.senders = 2,
-					      .sink_bps = UINT64_C(8192000000),
-					      .shared_bytes = 20000,
-					      .reserved_bytes = 3000,
-					      .headroom_bytes = 100000,
-					      .xon_offset_bytes = 5000,
-					      .alpha_q8 = 256});
-	cr_assert_eq(leaf_record_create(f.leaf, slots, PS_PER_US), 0);
-	for (uint16_t w = 0; w < f.worker_count; w++)
-		f.leaf->worker[w]->record_ps = f.now_ps;
-	fixture_poll(&f);
+	record_open(&f, 20000, slots, PS_PER_US);
 	f.now_ps += 5 * PS_PER_US;
-}
-
-static void burst(uint32_t frames, uint8_t priority)
-{
-	for (uint32_t i = 0; i < frames; i++)
-		pause_inject(&f, SENDER, priority, FRAME_BYTES);
 }
 
 static void take(uint64_t begin_ps, uint64_t end_ps, uint16_t port, uint8_t priority)
@@ -58,7 +39,7 @@ LEAF_TEST(recording, a_span_begins_with_how_its_queues_were)
 
 	open_with(1024);
 	begin_ps = f.now_ps;
-	burst(10, 3); /* 9, 8, 7 ... 0 wait */
+	record_burst(&f, 10, 3); /* 9, 8, 7 ... 0 wait */
 	fixture_run_until(&f, begin_ps + 20 * PS_PER_US);
 	/* Between two looks: 7 wait; then 6, 5, 4. */
 	take(begin_ps + 2 * PS_PER_US + 1, begin_ps + 5 * PS_PER_US, PORT_NONE, PRIORITY_ALL);
@@ -86,8 +67,8 @@ LEAF_TEST(recording, only_queues_that_were_asked_for_are_in_it)
 
 	open_with(1024);
 	begin_ps = f.now_ps;
-	burst(4, 3);
-	burst(4, 4);
+	record_burst(&f, 4, 3);
+	record_burst(&f, 4, 4);
 	fixture_run_until(&f, begin_ps + 20 * PS_PER_US);
 	take(begin_ps, f.now_ps, PORT_NONE, 4);
 	cr_assert_gt(span.count, 3);
@@ -103,7 +84,7 @@ LEAF_TEST(recording, what_was_overwritten_is_said)
 
 	open_with(16);
 	begin_ps = f.now_ps;
-	burst(40, 0);
+	record_burst(&f, 40, 0);
 	fixture_run_until(&f, begin_ps + 39 * PS_PER_US);
 	/* The last fifteen looks are at 25 to 39 us. */
 	take(begin_ps + 25 * PS_PER_US, f.now_ps, PORT_NONE, PRIORITY_ALL);
@@ -122,7 +103,7 @@ LEAF_TEST(recording, parts_of_all_workers_are_one_by_time)
 	open_with(1024);
 	begin_ps = f.now_ps;
 	for (int i = 0; i < 4; i++) {
-		burst(30, 3);
+		record_burst(&f, 30, 3);
 		fixture_run_until(&f, f.now_ps + 40 * PS_PER_US);
 	}
 	take(begin_ps, f.now_ps, PORT_NONE, PRIORITY_ALL);
