@@ -4,35 +4,45 @@
  * and what fails is gone round.
  */
 #include <criterion/criterion.h>
-#include <stdio.h>
 
 #include "tests/lab/spray_runs.h"
 
 TestSuite(spray, .init = spray_runs_start);
 
+/* Every host sends so much to one of another leaf. @param fabric more of it @param leaf what isn't every leaf's mode */
+#define RUN(duration, fabric, leaf, bytes)                    \
+	"duration: " duration "\n" FABRIC fabric "}}\n" HOSTS \
+	"leaf:\n  balance: {mode: spray}\n" leaf CLASSES      \
+	"traffic:\n  - permutation: {bytes: " bytes "}\n"
+
+/* Nothing is lost, and no host sees anything of it. */
+static void expect_unseen(const struct simulation *simulation, const struct spray_sums *sums)
+{
+	cr_expect_eq(sums->unfinished, 0);
+	cr_expect_eq(sums->out_of_order, 0);
+	cr_expect_eq(sums->checksums, 0, "a host has seen a number");
+	cr_expect_eq(sums->spray.restored, sums->spray.sequenced, "none is lost");
+	cr_expect_eq(sums->spray.late, 0);
+	cr_expect_eq(harness_drops(simulation), 0);
+}
+
 Test(spray, a_permutation_arrives_in_order_by_all_uplinks_alike)
 {
-	for (uint32_t workers = 1; workers <= 3; workers += 2) {
+	static const char *const texts[] = {
+		RUN("2ms", "", "  workers: 1\n", "5MB"),
+		RUN("2ms", "", "  workers: 3\n", "5MB"),
+	};
+
+	for (uint32_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct simulation *simulation;
 		struct spray_sums sums;
-		char text[2048];
 
-		snprintf(text, sizeof(text),
-			 "duration: 2ms\n" FABRIC "}}\n" HOSTS "leaf:\n  workers: %u\n"
-			 "  balance: {mode: spray}\n%s"
-			 "traffic:\n  - permutation: {bytes: 5MB}\n",
-			 workers, CLASSES);
-		simulation = spray_runs_run(text, &sums);
-		cr_expect_eq(sums.unfinished, 0);
-		cr_expect_eq(sums.out_of_order, 0);
-		cr_expect_eq(sums.checksums, 0, "a host has seen a number");
+		simulation = spray_runs_run(texts[i], &sums);
+		expect_unseen(simulation, &sums);
 		cr_expect_gt(sums.spray.sequenced, 10000, "most of them");
-		cr_expect_eq(sums.spray.restored, sums.spray.sequenced, "none is lost");
-		cr_expect_eq(sums.spray.late, 0);
 		cr_expect_eq(sums.spray.duplicates, 0);
 		cr_expect_eq(sums.spray.held_packets, 0, "at the end");
 		cr_expect_eq(sums.spray.messages_refused, 0);
-		cr_expect_eq(harness_drops(simulation), 0);
 		cr_expect_lt(sums.imbalance, 1.05, "%f", sums.imbalance);
 		cr_expect_lt(sums.spray.held_bytes_max, 2000000);
 		harness_finish(simulation);
@@ -45,16 +55,10 @@ Test(spray, a_slow_link_gets_its_share)
 	struct simulation *simulation;
 	struct spray_sums sums;
 
-	simulation = spray_runs_run("duration: 4ms\n" FABRIC
-				    ", links: [{link: leaf1-spine1, speed: 25G}]}}\n" HOSTS
-				    "leaf:\n  balance: {mode: spray}\n" CLASSES
-				    "traffic:\n  - permutation: {bytes: 10MB}\n",
-				    &sums);
-	cr_expect_eq(sums.unfinished, 0, "10 MB take 0.8 ms, over 3.25 of 4 uplinks 1 ms");
-	cr_expect_eq(sums.out_of_order, 0);
-	cr_expect_eq(sums.checksums, 0);
-	cr_expect_eq(sums.spray.restored, sums.spray.sequenced);
-	cr_expect_eq(harness_drops(simulation), 0);
+	simulation = spray_runs_run(
+		RUN("4ms", ", links: [{link: leaf1-spine1, speed: 25G}]", "", "10MB"), &sums);
+	/* 10 MB take 0.8 ms, over 3.25 of 4 uplinks 1 ms. */
+	expect_unseen(simulation, &sums);
 	harness_finish(simulation);
 }
 
@@ -68,9 +72,8 @@ Test(spray, LF_DOWN_a_dead_link_is_gone_round_within_10_us)
 	struct spray_sums sums;
 
 	simulation = spray_runs_run(
-		"duration: 8ms\n" FABRIC "}}\n" HOSTS "leaf:\n  balance: {mode: spray}\n" CLASSES
-		"traffic:\n  - permutation: {bytes: 10MB}\n"
-		"faults:\n  - link_down: {link: leaf1-spine1, at: 300us, for: 400us}\n",
+		RUN("8ms", "", "",
+		    "10MB") "faults:\n  - link_down: {link: leaf1-spine1, at: 300us, for: 400us}\n",
 		&sums);
 	cr_expect_eq(sums.unfinished, 0);
 	cr_expect_eq(sums.checksums, 0);
@@ -91,18 +94,13 @@ Test(spray, a_stalled_link_costs_time_and_nothing_else)
 	struct spray_sums sums;
 
 	simulation = spray_runs_run(
-		"duration: 6ms\n" FABRIC "}}\n" HOSTS "leaf:\n  balance: {mode: spray}\n" CLASSES
-		"traffic:\n  - permutation: {bytes: 10MB}\n"
-		"faults:\n  - stall: {link: leaf1-spine1, at: 300us, for: 100us}\n",
+		RUN("6ms", "", "",
+		    "10MB") "faults:\n  - stall: {link: leaf1-spine1, at: 300us, for: 100us}\n",
 		&sums);
-	cr_expect_eq(sums.unfinished, 0);
-	cr_expect_eq(sums.out_of_order, 0);
-	cr_expect_eq(sums.checksums, 0);
-	cr_expect_eq(sums.spray.late, 0);
+	expect_unseen(simulation, &sums);
 	for (uint32_t r = 0; r < RESEQUENCER_REASON_COUNT; r++)
 		cr_expect_eq(sums.spray.given_up[r], 0, "reason %u: %llu", r,
 			     (unsigned long long)sums.spray.given_up[r]);
-	cr_expect_eq(harness_drops(simulation), 0);
 	harness_finish(simulation);
 }
 
@@ -113,9 +111,9 @@ Test(spray, half_of_the_leaves_may_stay_with_their_hash)
 	struct spray_sums sums;
 
 	simulation = spray_runs_run(
-		"duration: 8ms\n" FABRIC "}}\n" HOSTS "leaf:\n  balance: {mode: spray}\n"
-		"  modes: [{switch: \"leaf*\", mode: spray}, {switch: \"leaf[24]\", mode: ecmp}]\n" CLASSES
-		"traffic:\n  - permutation: {bytes: 5MB}\n",
+		RUN("8ms", "",
+		    "  modes: [{switch: \"leaf*\", mode: spray}, {switch: \"leaf[24]\", mode: ecmp}]\n",
+		    "5MB"),
 		&sums);
 	for (uint32_t i = 0; i < 4; i++) {
 		struct spray_totals totals;
@@ -126,9 +124,6 @@ Test(spray, half_of_the_leaves_may_stay_with_their_hash)
 		else
 			cr_expect_eq(totals.sequenced, 0);
 	}
-	cr_expect_eq(sums.unfinished, 0);
-	cr_expect_eq(sums.out_of_order, 0);
-	cr_expect_eq(sums.checksums, 0);
-	cr_expect_eq(sums.spray.restored, sums.spray.sequenced);
+	expect_unseen(simulation, &sums);
 	harness_finish(simulation);
 }
