@@ -5,6 +5,41 @@
 
 /* --- packets --- */
 
+/* Which link each uplink towards a peer is, and what may be taken. */
+static void set_paths(const struct worker *worker, const struct spray *spray,
+		      struct adaptive *adaptive, uint16_t peer)
+{
+	const struct snapshot *snapshot = worker->snapshot;
+	const struct spray_peer *to = &snapshot->spray.peer[peer];
+	const struct adjacency *member = &snapshot->adjacency[to->members];
+	const struct spray_leaf *state = &spray->leaf[peer];
+
+	for (uint8_t u = 0; u < to->count; u++) {
+		uint8_t link = member[u].egress < SAFE_MOVE_LINKS_MAX ? (uint8_t)member[u].egress
+								      : SAFE_MOVE_LINK_NONE;
+
+		safe_move_path_set(&adaptive->move, peer, u, link, (state->mask >> u & 1) != 0,
+				   2 * state->share[u] < BALANCE_WEIGHT_MAX);
+	}
+}
+
+/* BTH opcodes that end a message: SEND, RDMA WRITE and READ response, last or only (table 38), of any service. */
+static bool ends_message(const struct parsed *parsed, const uint8_t *ip)
+{
+	const uint32_t last = 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 8 | 1u << 9 | 1u << 10 |
+			      1u << 11 | 1u << 15 | 1u << 16 | 1u << 22 | 1u << 23;
+
+	return (last >> (ip[parsed->l4_offset + 8] & 0x1f) & 1) != 0;
+}
+
+/* A flow of which nothing is on its way. */
+static __rte_noinline void place_flow(const struct worker *worker, const struct spray *spray,
+				      struct adaptive *adaptive, struct elephant *flow)
+{
+	set_paths(worker, spray, adaptive, flow->peer);
+	safe_move_place(&adaptive->move, flow, worker->now_ps);
+}
+
 uint32_t adaptive_choose(struct worker *worker, struct adaptive *adaptive,
 			 const struct group *group, const struct parsed *parsed, const uint8_t *ip,
 			 uint8_t priority, uint32_t hash)
@@ -20,16 +55,23 @@ uint32_t adaptive_choose(struct worker *worker, struct adaptive *adaptive,
 		.port = worker->room_port,
 		.priority = priority,
 		.uplink = (uint8_t)path,
+		.ends = ends_message(parsed, ip),
 	};
-	const struct elephant *flow;
+	struct elephant *flow;
 	struct balance_key key;
 
-	if ((parsed->flags & PARSED_ROCE) == 0 || up == 0)
+	if ((parsed->flags & PARSED_ROCE) == 0)
 		return path;
+	if (unlikely(up == 0)) {
+		elephants_blind(&adaptive->elephants, worker->now_ps);
+		return path;
+	}
 	key = balance_key_of(parsed, ip, &spray->secret);
 	flow = elephants_packet(&adaptive->elephants, &key, &packet, up, worker->now_ps);
 	if (flow == NULL)
 		return path;
+	if (unlikely(flow->fresh))
+		place_flow(worker, spray, adaptive, flow);
 	if (unlikely(flow->packets == 1))
 		spray_name(&adaptive->name[flow - adaptive->elephants.flow], &key, parsed, ip);
 	return flow->uplink;
@@ -110,7 +152,6 @@ void adaptive_handle(struct worker *worker, struct spray *spray, uint16_t peer, 
 	const struct safe_move_ops ops = {&act, send_probe, pause_host};
 	struct spray_leaf *state = &spray->leaf[peer];
 	struct spray_message passed = {.type = SPRAY_PASSED};
-	uint64_t moved;
 
 	if (adaptive == NULL)
 		return;
@@ -128,9 +169,7 @@ void adaptive_handle(struct worker *worker, struct spray *spray, uint16_t peer, 
 	case SPRAY_PASSED:
 		if (message->answer.worker != worker->id)
 			break;
-		moved = adaptive->move.counters.moved;
 		safe_move_passed(&adaptive->move, peer, message->answer.transaction, &ops, now_ps);
-		counter_add(&worker->balance.counters.moves, adaptive->move.counters.moved - moved);
 		break;
 	case SPRAY_PLACED:
 		if (worker->id == 0)
@@ -152,20 +191,12 @@ void adaptive_handle(struct worker *worker, struct spray *spray, uint16_t peer, 
 static void place(struct worker *worker, struct spray *spray, struct adaptive *adaptive,
 		  uint16_t peer)
 {
-	const struct snapshot *snapshot = worker->snapshot;
-	const struct spray_peer *to = &snapshot->spray.peer[peer];
-	const struct adjacency *member = &snapshot->adjacency[to->members];
-	struct spray_leaf *state = &spray->leaf[peer];
 	struct spray_message message = {.type = SPRAY_PLACED};
 	uint32_t sum = 0;
 
-	message.elephants.count = (uint8_t)to->count;
-	for (uint8_t u = 0; u < to->count; u++) {
-		uint8_t link = member[u].egress < SAFE_MOVE_LINKS_MAX ? (uint8_t)member[u].egress
-								      : SAFE_MOVE_LINK_NONE;
-
-		safe_move_path_set(&adaptive->move, peer, u, link, (state->mask >> u & 1) != 0,
-				   2 * state->share[u] < BALANCE_WEIGHT_MAX);
+	set_paths(worker, spray, adaptive, peer);
+	message.elephants.count = (uint8_t)worker->snapshot->spray.peer[peer].count;
+	for (uint8_t u = 0; u < message.elephants.count; u++) {
 		message.elephants.uplink[u] = adaptive->move.peer[peer].own[u];
 		sum += message.elephants.uplink[u];
 	}
@@ -193,6 +224,19 @@ static void exchange_links(struct worker *worker, struct adaptive *adaptive)
 	}
 }
 
+static void count_moves(struct worker *worker, struct adaptive *adaptive)
+{
+	const struct safe_move_counters *now = &adaptive->move.counters;
+	const struct safe_move_counters *then = &adaptive->counted;
+
+	counter_add(&worker->balance.counters.moves, now->moved - then->moved);
+	counter_add(&worker->balance.counters.moves_begun, now->begun - then->begun);
+	counter_add(&worker->balance.counters.moves_late, now->timeouts - then->timeouts);
+	counter_add(&worker->balance.counters.moves_aborted, now->aborted - then->aborted);
+	counter_add(&worker->balance.counters.placed, now->placed - then->placed);
+	adaptive->counted = *now;
+}
+
 uint64_t adaptive_run(struct worker *worker, struct spray *spray, uint64_t now_ps)
 {
 	struct adaptive *adaptive = balance_adaptive(worker);
@@ -202,6 +246,7 @@ uint64_t adaptive_run(struct worker *worker, struct spray *spray, uint64_t now_p
 
 	if (time_after(adaptive->tick_ps + ADAPTIVE_TICK_PS, now_ps))
 		return adaptive->tick_ps + ADAPTIVE_TICK_PS;
+	count_moves(worker, adaptive);
 	if (adaptive->elephants.count == 0 && adaptive->move.active == 0) {
 		adaptive->tick_ps = adaptive->placed_ps = now_ps;
 		return now_ps + TIME_IDLE_PS;

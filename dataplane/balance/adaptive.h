@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * adaptive - safe moves in the packet path: a flow goes by its hash until it is an elephant that another uplink would
- * suit better, and moves when nothing of it is on its way.
+ * adaptive - safe moves in the packet path: a flow begins on the uplink that has fewest elephants, or by its hash if it
+ * isn't surely new, and moves when another one would suit it better and nothing of it is on its way.
  *
  * The parts: elephants.h says which flows count, safe_move.h which one moves and when. Here they meet packets, PFC
  * and the other leaves, by the same messages and peers as in-order spray (spray.h). No packet is changed.
@@ -30,16 +30,20 @@
 #include "dataplane/balance/spray.h"
 #include "dataplane/worker.h"
 
-#define ADAPTIVE_TICK_PS     (5 * PS_PER_US)
-#define ADAPTIVE_PLACED_PS   (10 * PS_PER_US)
-#define ADAPTIVE_FRESH_PS    (100 * PS_PER_US) /* ten of these; times workers */
-#define ADAPTIVE_COOL_MIN_PS (25 * PS_PER_US)
-#define ADAPTIVE_COOL_MAX_PS (45 * PS_PER_US)
-#define ADAPTIVE_TIMEOUT_PS  (100 * PS_PER_US)
-#define ADAPTIVE_WINDOW_PS   (25 * PS_PER_US)
-#define ADAPTIVE_IDLE_PS     (10 * PS_PER_MS)
+#define ADAPTIVE_TICK_PS      (5 * PS_PER_US)
+#define ADAPTIVE_PLACED_PS    (10 * PS_PER_US)
+#define ADAPTIVE_FRESH_PS     (100 * PS_PER_US) /* ten of these; times workers */
+#define ADAPTIVE_COOL_MIN_PS  (25 * PS_PER_US)
+#define ADAPTIVE_COOL_MAX_PS  (45 * PS_PER_US)
+#define ADAPTIVE_TIMEOUT_PS   (100 * PS_PER_US)
+#define ADAPTIVE_WINDOW_PS    (25 * PS_PER_US)
+/* 400 us: a sender that DCQCN has cut to the least waits for 300 us until it sends more (NVIDIA's rpg_time_reset). */
+#define ADAPTIVE_FADE_WINDOWS 16
+/* What a move costs: its host is silent for so long. */
+#define ADAPTIVE_COST_PS      (30 * PS_PER_US)
+#define ADAPTIVE_IDLE_PS      (10 * PS_PER_MS)
 /* An elephant has this part of the slowest uplink. */
-#define ADAPTIVE_SHARE       20
+#define ADAPTIVE_SHARE        20
 
 /* What one worker of a peer has placed. */
 struct adaptive_placed {
@@ -53,7 +57,8 @@ struct adaptive_placed {
 struct adaptive {
 	struct elephants elephants;
 	struct safe_move move;
-	struct spray_flow *name; /* [flows]: addresses of the elephants' entries */
+	struct safe_move_counters counted; /* of these, what balance.h has */
+	struct spray_flow *name;           /* [flows]: addresses of the elephants' entries */
 	struct adaptive_placed (*placed)[WORKER_COUNT_MAX]; /* [peers] */
 	uint32_t *arriving; /* [ports]: elephants that come, while they are added up */
 	uint64_t tick_ps, placed_ps;

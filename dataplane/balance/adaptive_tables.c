@@ -15,14 +15,18 @@ struct adaptive *adaptive_create(const struct leaf *leaf, const struct snapshot 
 		.active_bytes = (uint32_t)(table->slowest_bps / 8 /
 					   (PS_PER_S / ADAPTIVE_WINDOW_PS) / ADAPTIVE_SHARE),
 		.window_ps = ADAPTIVE_WINDOW_PS,
+		.fade_windows = ADAPTIVE_FADE_WINDOWS,
 		.idle_ps = ADAPTIVE_IDLE_PS,
+		.late = atomic_load_explicit(&leaf->snapshot, memory_order_relaxed) != NULL,
 		.seed = leaf->seed ^ table->epoch,
 	};
 	const struct safe_move_params moves = {
 		.peers = table->peer_count,
+		.ports = leaf->ports,
 		.seed = leaf->seed ^ table->epoch,
 		.cool_min_ps = ADAPTIVE_COOL_MIN_PS,
 		.cool_max_ps = ADAPTIVE_COOL_MAX_PS,
+		.cost_ps = ADAPTIVE_COST_PS,
 		.timeout_ps = ADAPTIVE_TIMEOUT_PS,
 		.fresh_ps = ADAPTIVE_FRESH_PS * leaf->worker_count,
 	};

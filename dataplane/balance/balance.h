@@ -38,6 +38,10 @@ struct worker;
 	X(flowlets, "flowlets", "flowlets that began")                                      \
 	X(moves, "flowlets",                                                                \
 	  "flowlets that began on another uplink than the flow's last one, and safe moves") \
+	X(moves_begun, "flows", "safe moves that began, the host paused")                   \
+	X(moves_late, "flows", "safe moves given up: no reply in time")                     \
+	X(moves_aborted, "flows", "safe moves given up: an uplink went, or a destination")  \
+	X(placed, "flows", "flows that began on another uplink than their hash's")          \
 	X(collisions, "packets",                                                            \
 	  "packets that went by hash because another flow had their place in the table")    \
 	X(sprayed, "packets", "packets spread by themselves")

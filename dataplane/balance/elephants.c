@@ -45,15 +45,27 @@ static struct elephant *find(struct elephants *elephants, const struct balance_k
 	return best;
 }
 
-static void list(struct elephants *elephants, struct elephant *flow)
+static void list(struct elephants *elephants, struct elephant *flow, uint64_t now_ps)
 {
 	if (elephants->count == ELEPHANTS_MAX) {
 		elephants->unlisted++;
 		return;
 	}
 	flow->listed = true;
-	flow->faded = false;
+	flow->listed_ps = now_ps;
 	elephants->list[elephants->count++] = flow;
+}
+
+/* Windows on end that brought too little, with those that have passed since this one began. */
+static uint8_t faded(const struct elephants *elephants, const struct elephant *flow,
+		     uint64_t now_ps)
+{
+	uint64_t passed = (now_ps - flow->window_ps) / elephants->params.window_ps;
+	uint64_t windows = flow->bytes < elephants->params.active_bytes / 2 ? flow->faded + passed
+			   : passed != 0                                    ? passed - 1
+									    : 0;
+
+	return (uint8_t)(windows < UINT8_MAX ? windows : UINT8_MAX);
 }
 
 /* The first packet after a window. */
@@ -61,12 +73,36 @@ static void turn_window(struct elephants *elephants, struct elephant *flow, uint
 {
 	bool next = time_after(flow->window_ps + 2 * elephants->params.window_ps, now_ps);
 
-	if (!next || flow->bytes < elephants->params.active_bytes / 2)
-		flow->faded = true;
+	flow->faded = faded(elephants, flow, now_ps);
 	if (!flow->listed && next && flow->bytes >= elephants->params.active_bytes)
-		list(elephants, flow);
+		list(elephants, flow, now_ps);
 	flow->window_ps = next ? flow->window_ps + elephants->params.window_ps : now_ps;
 	flow->bytes = 0;
+}
+
+/* An entry is a new flow's from now on. */
+static void begin_flow(struct elephants *elephants, struct elephant *flow,
+		       const struct balance_key *key, const struct elephants_packet *packet,
+		       uint64_t now_ps)
+{
+	if (elephants->late || (flow->used && !is_idle(elephants, flow, now_ps)))
+		elephants_blind(elephants, now_ps);
+	else if (!time_after(elephants->blind_ps + elephants->params.idle_ps, now_ps))
+		elephants->blind = false;
+	elephants->late = false;
+	*flow = (struct elephant){
+		.key = *key,
+		.window_ps = now_ps,
+		.cool_ps = now_ps,
+		.uplink = packet->uplink,
+		.used = true,
+	};
+	if (elephants->blind || packet->bytes < ELEPHANTS_LARGE_BYTES ||
+	    elephants->count >= ELEPHANTS_MAX / 2)
+		return;
+	list(elephants, flow, now_ps);
+	flow->faded = (uint8_t)(elephants->params.fade_windows - 1);
+	flow->fresh = true;
 }
 
 struct elephant *elephants_packet(struct elephants *elephants, const struct balance_key *key,
@@ -78,16 +114,11 @@ struct elephant *elephants_packet(struct elephants *elephants, const struct bala
 
 	if (flow == NULL) {
 		elephants->unplaced++;
+		elephants_blind(elephants, now_ps);
 		return NULL;
 	}
 	if (!known)
-		*flow = (struct elephant){
-			.key = *key,
-			.window_ps = now_ps,
-			.cool_ps = now_ps,
-			.uplink = packet->uplink,
-			.used = true,
-		};
+		begin_flow(elephants, flow, key, packet, now_ps);
 	else if (flow->peer != packet->peer || (flow->moved && (up >> flow->uplink & 1) == 0))
 		flow->moved = false;
 	if (known && !flow->moved &&
@@ -101,6 +132,7 @@ struct elephant *elephants_packet(struct elephants *elephants, const struct bala
 	flow->port = packet->port;
 	flow->priority = packet->priority;
 	flow->packets++;
+	flow->ended = packet->ends;
 	if (!time_after(flow->window_ps + elephants->params.window_ps, now_ps))
 		turn_window(elephants, flow, now_ps);
 	flow->bytes += packet->bytes;
@@ -114,10 +146,9 @@ static bool is_over(const struct elephants *elephants, const struct elephant *fl
 
 	if (flow->moving)
 		return false;
-	if (flow->faded || !time_after(flow->window_ps + 2 * params->window_ps, now_ps))
+	if (flow->ended && !time_after(flow->last_ps + params->window_ps, now_ps))
 		return true;
-	return !time_after(flow->window_ps + params->window_ps, now_ps) &&
-	       flow->bytes < params->active_bytes / 2;
+	return faded(elephants, flow, now_ps) >= params->fade_windows;
 }
 
 void elephants_sweep(struct elephants *elephants, uint64_t now_ps)

@@ -15,7 +15,11 @@ bool elephants_init(struct elephants *elephants, const struct elephants_params *
 
 	while (flows < params->flows && flows < FLOWS_MAX)
 		flows *= 2;
-	*elephants = (struct elephants){.mask = flows - 1, .params = *params};
+	*elephants = (struct elephants){
+		.mask = flows - 1,
+		.late = params->late,
+		.params = *params,
+	};
 	if (posix_memalign(&memory, 64, flows * sizeof(*elephants->flow)) != 0)
 		return false;
 	elephants->flow = memset(memory, 0, flows * sizeof(*elephants->flow));

@@ -40,7 +40,7 @@ static void probe(struct safe_move *move, struct safe_move_step *step,
 	ops->probe(ops->context, step->flow, step->serial);
 }
 
-static void begin(struct safe_move *move, struct elephant *flow, uint8_t to,
+static void begin(struct safe_move *move, struct elephant *flow, uint8_t to, bool sideways,
 		  const struct safe_move_ops *ops, uint64_t now_ps)
 {
 	struct safe_move_step *step = move->step;
@@ -54,6 +54,7 @@ static void begin(struct safe_move *move, struct elephant *flow, uint8_t to,
 		.priority = flow->priority,
 		.from = flow->uplink,
 		.to = to,
+		.sideways = sideways,
 	};
 	flow->moving = true;
 	move->active++;
@@ -67,7 +68,8 @@ static void end(struct safe_move *move, struct safe_move_step *step,
 		const struct safe_move_ops *ops, uint64_t now_ps)
 {
 	struct elephant *flow = step->flow;
-	uint64_t rest_ps = move->params.cool_max_ps - move->params.cool_min_ps;
+	uint64_t spread_ps = move->params.cool_max_ps - move->params.cool_min_ps;
+	uint64_t rest_ps = move->params.cool_min_ps + draw_below(move, (uint32_t)spread_ps + 1);
 
 	if (!is_paused_by_another(move, step))
 		ops->pause(ops->context, step->port, step->priority, false);
@@ -75,8 +77,9 @@ static void end(struct safe_move *move, struct safe_move_step *step,
 	step->flow = NULL;
 	move->active--;
 	flow->moving = false;
-	flow->cool_ps = time_max(flow->cool_ps, now_ps + move->params.cool_min_ps +
-							draw_below(move, (uint32_t)rest_ps + 1));
+	if (step->sideways)
+		rest_ps *= SAFE_MOVE_PATIENCE;
+	flow->cool_ps = time_max(flow->cool_ps, now_ps + rest_ps);
 	elephant_renew(flow, now_ps);
 }
 
@@ -175,19 +178,27 @@ static uint8_t uplink_of(const struct safe_move *move, const struct elephant *fl
 	return flow->uplink;
 }
 
+static void add_load(struct safe_move *move, uint16_t peer, uint32_t uplink)
+{
+	uint8_t link = move->peer[peer].link[uplink];
+
+	move->peer[peer].own[uplink]++;
+	if (link != SAFE_MOVE_LINK_NONE)
+		move->link_own[link]++;
+}
+
 static void count_loads(struct safe_move *move, const struct elephants *elephants)
 {
 	memset(move->link_own, 0, sizeof(move->link_own));
 	for (uint32_t p = 0; p < move->params.peers; p++)
 		memset(move->peer[p].own, 0, sizeof(move->peer[p].own));
+	for (uint32_t i = 0; i < elephants->count; i++)
+		move->host[elephants->list[i]->port] = 0;
 	for (uint32_t i = 0; i < elephants->count; i++) {
 		const struct elephant *flow = elephants->list[i];
-		struct safe_move_peer *peer = &move->peer[flow->peer];
-		uint8_t uplink = uplink_of(move, flow);
 
-		peer->own[uplink]++;
-		if (peer->link[uplink] != SAFE_MOVE_LINK_NONE)
-			move->link_own[peer->link[uplink]]++;
+		move->host[flow->port]++;
+		add_load(move, flow->peer, uplink_of(move, flow));
 	}
 }
 
@@ -201,46 +212,64 @@ static uint32_t cell_load(const struct safe_move_peer *peer, uint32_t uplink)
 	return peer->own[uplink] + peer->others[uplink];
 }
 
-/* Elephants that a cell has room for. */
-static uint32_t places(const struct safe_move_peer *peer, uint32_t uplink)
+static bool is_fresh(const struct safe_move *move, const struct safe_move_peer *peer,
+		     uint64_t now_ps)
 {
-	return (peer->slow >> uplink & 1) != 0 ? 0 : 1;
+	return peer->told && time_after(peer->told_ps + move->params.fresh_ps, now_ps);
 }
 
-/* Elephants of ours that share a place, less those that must: one with others', or one too many for the places. */
-struct excess {
-	uint32_t own, shared, empty;
-};
-
-static void excess_add(struct excess *excess, uint32_t own, uint32_t others, uint32_t room)
+void safe_move_place(struct safe_move *move, struct elephant *flow, uint64_t now_ps)
 {
-	bool empty = others == 0 && room != 0;
+	const struct safe_move_peer *peer = &move->peer[flow->peer];
+	bool told = is_fresh(move, peer, now_ps);
+	uint32_t best = flow->uplink, least = UINT32_MAX;
 
-	excess->own += own;
-	excess->empty += empty;
-	excess->shared += empty && own != 0 ? own - 1 : own;
+	for (uint32_t i = 0; i < SAFE_MOVE_UPLINKS_MAX; i++) {
+		uint32_t u = (flow->uplink + i) % SAFE_MOVE_UPLINKS_MAX;
+		uint32_t load =
+			link_load(move, peer->link[u]) + (told ? cell_load(peer, u) : peer->own[u]);
+
+		if (((peer->up & ~peer->slow) >> u & 1) != 0 && load < least) {
+			least = load;
+			best = u;
+		}
+	}
+	flow->fresh = false;
+	flow->moved = best != flow->uplink;
+	move->counters.placed += flow->moved;
+	flow->uplink = (uint8_t)best;
+	add_load(move, flow->peer, best);
 }
 
-static bool excess_avoidable(const struct excess *excess)
+/* Elephants that an uplink or cell has place for, as one of them sees it. */
+static uint32_t places(const struct safe_move *move, const struct elephant *flow)
 {
-	uint32_t least = excess->own > excess->empty ? excess->own - excess->empty : 0;
-
-	return excess->shared > least;
+	return move->host[flow->port];
 }
 
-/* Could the sum be lower, on the uplinks towards a peer or in its cells? */
-static bool is_avoidable(const struct safe_move *move, const struct safe_move_peer *peer)
+static bool is_slow(const struct safe_move_peer *peer, uint32_t uplink)
 {
-	struct excess links = {0}, cells = {0};
+	return (peer->slow >> uplink & 1) != 0;
+}
+
+/* Is one of our elephants in a crowd while there is place, on the uplinks towards a peer or in its cells? */
+static bool is_avoidable(const struct safe_move *move, const struct elephant *flow)
+{
+	const struct safe_move_peer *peer = &move->peer[flow->peer];
+	const uint32_t room = places(move, flow);
+	bool crowd = false, crowded_cell = false, place = false, free_cell = false;
 
 	for (uint32_t rest = peer->up; rest != 0; rest &= rest - 1) {
 		uint32_t u = (uint32_t)__builtin_ctz(rest);
-		uint8_t link = peer->link[u];
+		uint32_t link = link_load(move, peer->link[u]);
+		bool slow = is_slow(peer, u);
 
-		excess_add(&links, move->link_own[link], move->link_others[link], places(peer, u));
-		excess_add(&cells, peer->own[u], peer->others[u], places(peer, u));
+		crowd |= link > room && move->link_own[peer->link[u]] != 0;
+		crowded_cell |= peer->own[u] != 0 && (slow || cell_load(peer, u) > room);
+		place |= !slow && link < room;
+		free_cell |= !slow && cell_load(peer, u) < room;
 	}
-	return excess_avoidable(&links) || excess_avoidable(&cells);
+	return (crowd && place) || (crowded_cell && free_cell);
 }
 
 /* --- choice --- */
@@ -265,26 +294,30 @@ static void consider(struct safe_move *move, struct choice *best, struct choice 
 		*best = next;
 }
 
-/* What a cell's part of the sum changes by when an elephant leaves one for another. */
-static int32_t cell_change(const struct safe_move_peer *peer, uint32_t from, uint32_t to)
+/* What an elephant's leaving one cell for another changes. */
+static int32_t cell_change(const struct safe_move *move, const struct elephant *flow, uint32_t to)
 {
-	return (cell_load(peer, to) >= places(peer, to)) -
-	       (cell_load(peer, from) > places(peer, from));
+	const struct safe_move_peer *peer = &move->peer[flow->peer];
+	const uint32_t room = places(move, flow);
+
+	return (cell_load(peer, to) >= room) -
+	       (is_slow(peer, flow->uplink) || cell_load(peer, flow->uplink) > room);
 }
 
-static void consider_moves(struct safe_move *move, const struct safe_move_peer *peer, uint8_t from,
-			   struct choice *best)
+static void consider_moves(struct safe_move *move, const struct elephant *flow, struct choice *best)
 {
+	const struct safe_move_peer *peer = &move->peer[flow->peer];
+	const uint32_t room = places(move, flow), from = flow->uplink;
 	uint32_t rest = peer->up & ~peer->slow & ~(UINT32_C(1) << from);
 
 	for (; rest != 0; rest &= rest - 1) {
 		uint32_t to = (uint32_t)__builtin_ctz(rest);
 		struct choice choice = {.to = (uint8_t)to};
 
-		choice.change = cell_change(peer, from, to);
+		choice.change = cell_change(move, flow, to);
 		if (peer->link[to] != peer->link[from])
-			choice.change += (link_load(move, peer->link[to]) >= 1) -
-					 (link_load(move, peer->link[from]) > 1);
+			choice.change += (link_load(move, peer->link[to]) >= room) -
+					 (link_load(move, peer->link[from]) > room);
 		consider(move, best, choice);
 	}
 }
@@ -296,12 +329,6 @@ static uint32_t uplink_on(const struct safe_move_peer *peer, uint8_t link)
 		if (peer->link[__builtin_ctz(rest)] == link)
 			return (uint32_t)__builtin_ctz(rest);
 	return SAFE_MOVE_UPLINKS_MAX;
-}
-
-static bool is_fresh(const struct safe_move *move, const struct safe_move_peer *peer,
-		     uint64_t now_ps)
-{
-	return peer->told && time_after(peer->told_ps + move->params.fresh_ps, now_ps);
 }
 
 /* Two elephants towards different leaves change places on their links. */
@@ -324,15 +351,28 @@ static void consider_swaps(struct safe_move *move, const struct elephants *eleph
 		if (to == SAFE_MOVE_UPLINKS_MAX || back == SAFE_MOVE_UPLINKS_MAX)
 			continue;
 		consider(move, best,
-			 (struct choice){.change = cell_change(peer, flow->uplink, to) +
-						   cell_change(theirs, other->uplink, back),
+			 (struct choice){.change = cell_change(move, flow, to) +
+						   cell_change(move, other, back),
 					 .to = (uint8_t)to,
 					 .partner = other,
 					 .partner_to = (uint8_t)back});
 	}
 }
 
-/* An elephant that shares its uplink or cell and may move, any of them; or NULL. */
+/* Is it in a crowd, so that a move would pay? */
+static bool is_crowded(const struct safe_move *move, const struct elephant *flow, uint64_t now_ps)
+{
+	const struct safe_move_peer *peer = &move->peer[flow->peer];
+	const uint64_t age_ps = time_min(now_ps - flow->listed_ps, PS_PER_S);
+	uint32_t link = link_load(move, peer->link[flow->uplink]);
+	uint32_t load = cell_load(peer, flow->uplink), room = places(move, flow);
+
+	load = link > load ? link : load;
+	return is_slow(peer, flow->uplink) ||
+	       (load > room && age_ps * (load - room) >= move->params.cost_ps * (room - 1) * load);
+}
+
+/* An elephant in a crowd that may move, any of them; or NULL. */
 static struct elephant *one_that_shares(struct safe_move *move, const struct elephants *elephants,
 					uint64_t now_ps)
 {
@@ -343,8 +383,7 @@ static struct elephant *one_that_shares(struct safe_move *move, const struct ele
 		const struct safe_move_peer *peer = &move->peer[flow->peer];
 
 		if (elephant_movable(flow, now_ps) && is_fresh(move, peer, now_ps) &&
-		    (cell_load(peer, flow->uplink) > places(peer, flow->uplink) ||
-		     link_load(move, peer->link[flow->uplink]) > 1))
+		    is_crowded(move, flow, now_ps))
 			return flow;
 	}
 	return NULL;
@@ -363,14 +402,14 @@ void safe_move_tick(struct safe_move *move, struct elephants *elephants,
 	if (elephants->count == 0 || move->active + 2 > SAFE_MOVES)
 		return;
 	flow = one_that_shares(move, elephants, now_ps);
-	if (flow == NULL || !is_avoidable(move, &move->peer[flow->peer]))
+	if (flow == NULL || !is_avoidable(move, flow))
 		return;
-	consider_moves(move, &move->peer[flow->peer], flow->uplink, &best);
+	consider_moves(move, flow, &best);
 	consider_swaps(move, elephants, flow, &best, now_ps);
 	if (best.change > 0 ||
 	    (draw(move) >> 48) >= (best.change < 0 ? SAFE_MOVE_IMPROVE : SAFE_MOVE_SIDEWAYS))
 		return;
-	begin(move, flow, best.to, ops, now_ps);
+	begin(move, flow, best.to, best.change == 0, ops, now_ps);
 	if (best.partner != NULL)
-		begin(move, best.partner, best.partner_to, ops, now_ps);
+		begin(move, best.partner, best.partner_to, best.change == 0, ops, now_ps);
 }

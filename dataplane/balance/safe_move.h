@@ -2,15 +2,24 @@
 /*
  * safe_move - which elephants (elephants.h) go by another uplink, and when they may.
  *
- * Which. An uplink that has two elephants where another has none costs one of them half of its rate; so does the
- * other end of a path, which this leaf doesn't see: there the destination's leaf tells. What there is to
- * lower is the sum of max(0, load - 1) over our uplinks and over all cells (destination, path), in elephants. A
- * tick looks at one elephant that shares something, and makes the move, or swap with another elephant, that lowers
- * the sum most: with probability 1/2, lest leaves that see the same gap all jump into it. What leaves the
- * sum as it is it makes with probability 3/100: it may open a way. Where the sum can't be lowered, neither on our
- * uplinks nor in the cells of this destination, nothing moves: an overload that all paths share is nobody's to mend.
- * A path with less than half of what the fastest has is no place for an elephant: each one there counts as one too many,
- * and none moves there.
+ * Where a flow begins. One of which nothing is on its way goes by the uplink that has fewest elephants, here and at the
+ * other end together; of equals by its hash's, or the next one after it. That costs nothing, and leaves to moves what the
+ * other leaves' flows make of it.
+ *
+ * Which moves. An uplink that has two elephants where another has none costs one of them half of its rate; so does
+ * the other end of a path, which this leaf doesn't see: there the destination's leaf tells. Elephants of one host
+ * share its link, so n of them, wherever they go, are as well off in a company of n as alone: for each of those an
+ * uplink or cell (destination, path) has n places. What there is to lower is the number of elephants too many on our
+ * uplinks and in the cells. A tick looks at one elephant that has too little place, and makes the move, or swap with
+ * another elephant, that lowers it most: with probability 1/2, lest leaves that see the same gap all jump into
+ * it. What leaves it as it is it makes with probability 1/10: that hands the conflict on to another leaf, until it finds a
+ * gap. Such a flow rests for SAFE_MOVE_PATIENCE times as long, or the conflict would come back before it went on.
+ * Where no place is free, neither on our uplinks nor in the cells of this destination, nothing moves: an overload that all
+ * paths share is nobody's to mend. A path with less than half of what the fastest has is no place for an elephant:
+ * each one there is one too many, and none moves there.
+ *
+ * What pays. A move silences a host for about cost_ps. With n places and a load of l, it gives the flow 1/n of a link instead
+ * of 1/l; what is to come of a flow is taken for as long as it has been an elephant.
  *
  * When. A flow changes its path when nothing of it is on the old one. A probe follows its last packet, in the same
  * queues; the destination's leaf replies; if the flow has sent nothing since the probe, everything has arrived, and
@@ -42,12 +51,15 @@
 
 /* Of 2^16. */
 #define SAFE_MOVE_IMPROVE  32768u /* .5 */
-#define SAFE_MOVE_SIDEWAYS 1966u  /* .03 */
+#define SAFE_MOVE_SIDEWAYS 6554u  /* .1 */
+
+#define SAFE_MOVE_PATIENCE 4
 
 struct safe_move_params {
-	uint16_t peers;
+	uint16_t peers, ports;
 	uint64_t seed;
 	uint64_t cool_min_ps, cool_max_ps; /* a flow's rest after a move */
+	uint64_t cost_ps;                  /* of a move */
 	uint64_t timeout_ps;               /* of a move */
 	uint64_t fresh_ps;                 /* how long what a destination tells holds */
 };
@@ -63,6 +75,7 @@ struct safe_move_ops {
 
 /* X(field, unit, help) */
 #define SAFE_MOVE_COUNTERS(X)                                                       \
+	X(placed, "flows", "flows that began by another uplink than their hash's")  \
 	X(begun, "flows", "moves to another uplink that began, the host paused")    \
 	X(moved, "flows", "flows that went by another uplink, their old one empty") \
 	X(timeouts, "flows", "moves given up: no reply in time")                    \
@@ -85,6 +98,7 @@ struct safe_move_step {
 	uint16_t port;    /* whose peer is paused */
 	uint8_t priority;
 	uint8_t from, to; /* uplinks */
+	bool sideways;
 };
 
 /* A destination's leaf. Elephants by each of our uplinks. */
@@ -101,6 +115,7 @@ struct safe_move_peer {
 struct safe_move {
 	struct safe_move_params params;
 	struct safe_move_peer *peer; /* [peers] */
+	uint16_t *host;              /* [ports]: elephants that come in there */
 	uint64_t random;
 	uint32_t serial; /* of the last probe */
 	uint32_t active; /* steps */
@@ -133,8 +148,14 @@ void safe_move_told(struct safe_move *move, uint16_t peer, const uint16_t *other
 		    uint64_t now_ps);
 
 /**
+ * Choose the uplink of a flow that is fresh (elephants.h).
+ * Cost: 10 instructions an uplink.
+ */
+void safe_move_place(struct safe_move *move, struct elephant *flow, uint64_t now_ps);
+
+/**
  * Every 5 us or so: count loads, give up what is late, and begin one move or swap if there is one.
- * Cost: 20 instructions an elephant.
+ * Cost: 30 instructions an elephant.
  */
 void safe_move_tick(struct safe_move *move, struct elephants *elephants,
 		    const struct safe_move_ops *ops, uint64_t now_ps);

@@ -150,10 +150,12 @@ static void run(struct world *world, uint64_t seed, uint32_t loss_percent, uint6
 							    .flows = 64,
 							    .active_bytes = 20000,
 							    .window_ps = 50 * PS_PER_US,
+							    .fade_windows = 2,
 							    .idle_ps = PS_PER_MS,
 						    }));
 	cr_assert(safe_move_init(&world->move, &(struct safe_move_params){
 						       .peers = FLOWS,
+						       .ports = FLOWS,
 						       .seed = seed,
 						       .cool_min_ps = 25 * PS_PER_US,
 						       .cool_max_ps = 45 * PS_PER_US,

@@ -185,6 +185,8 @@ static const struct view_column spread_columns[] = {
 	{"Imbalance", "imbalance_ppm", cell_ratio, TABLE_RIGHT, VIEW_BOTH},
 	{"Flowlets", "flowlets", cell_count, TABLE_RIGHT, VIEW_TOTALS},
 	{"Moves", "moves", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"Late moves", "moves_late", cell_count, TABLE_RIGHT, VIEW_TOTALS},
+	{"Placed", "placed", cell_count, TABLE_RIGHT, VIEW_TOTALS},
 	{"Collisions", "collisions", cell_count, TABLE_RIGHT, VIEW_TOTALS},
 	{"Sprayed", "sprayed", cell_count, TABLE_RIGHT, VIEW_TOTALS},
 	{"Flowlet/s", "flowlets", cell_rate, TABLE_RIGHT, VIEW_RATES},
