@@ -181,8 +181,9 @@ struct config_spray {
 
 /* Of links that flap; control/damping.h. */
 struct config_damping {
-	uint32_t suppress; /* penalty above which a link is kept out, 1000..; 0: never; default */
-	uint32_t reuse;    /* penalty below which it is let in again, < suppress; default 1000 */
+	uint32_t
+		suppress; /* penalty above which a link is kept out, 1000..most; 0: never; default */
+	uint32_t reuse;   /* penalty below which it is let in again, < suppress; default 1000 */
 	uint64_t half_life_ps; /* 10 ms..1000 s; default 5 s */
 	uint64_t max_ps;       /* for which it is kept out at most, >= half_life_ps; default 20 s */
 };
@@ -410,6 +411,12 @@ const char *config_format_ip(const struct config_ip *ip, char *buffer, size_t si
 const char *config_format_prefix(const struct config_prefix *prefix, char *buffer, size_t size);
 /** Is the address in the network of the prefix? */
 bool config_prefix_contains(const struct config_prefix *prefix, const struct config_ip *ip);
+
+/** What is left of a penalty: half in each half-life, evenly within it. */
+uint32_t config_damping_left(const struct config_damping *damping, uint32_t penalty,
+			     uint64_t elapsed_ns);
+/** The greatest penalty, by which a link is kept out for no longer than max (RFC 2439, 4.2: the ceiling). */
+uint32_t config_damping_most(const struct config_damping *damping);
 
 /** Route that all of a network takes but for parts with longer routes: the longest; NULL: none. */
 const struct config_route *config_route_of(const struct config *config,

@@ -44,6 +44,11 @@ static void check_damping(struct schema_document *document, struct schema_node *
 			    damping->suppress);
 	if (damping->max_ps < damping->half_life_ps)
 		schema_fail(document, schema_child(node, "max"), "max must not be below half_life");
+	else if (damping->suppress >= config_damping_most(damping))
+		schema_fail(document, schema_child(node, "suppress"),
+			    "suppress (%u) must be below %u, the greatest penalty that sinks below "
+			    "reuse (%u) within max",
+			    damping->suppress, config_damping_most(damping), damping->reuse);
 }
 
 static const struct schema_row damping_rows[] = {
@@ -52,7 +57,8 @@ static const struct schema_row damping_rows[] = {
 	 .flags = SCHEMA_RELOADABLE, .help = "In which a penalty halves."},
 	{"suppress", SCHEMA_UINT, SCHEMA_FIELD(struct config_balance, damping.suppress),
 	 .min = 1000, .max = 20000, .fallback = "2000", .flags = SCHEMA_RELOADABLE,
-	 .help = "Penalty above which a link is kept out. It grows by 1000 whenever the link goes down."},
+	 .help = "Penalty above which a link is kept out. It grows by 1000 whenever the link goes down, to what "
+		 "sinks below `reuse` within `max` at most; `suppress` must be below that."},
 	{"reuse", SCHEMA_UINT, SCHEMA_FIELD(struct config_balance, damping.reuse), .min = 1,
 	 .max = 19999, .fallback = "1000", .flags = SCHEMA_RELOADABLE,
 	 .help = "Penalty below which it is let in again."},

@@ -1,49 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/damping.h"
 
-static uint32_t decayed(uint32_t penalty, uint64_t elapsed_ns, uint64_t half_life_ns)
-{
-	uint64_t halvings = elapsed_ns / half_life_ns, rest_ns = elapsed_ns % half_life_ns;
-
-	if (halvings >= 32)
-		return 0;
-	penalty >>= halvings;
-	return penalty - (uint32_t)((unsigned __int128)penalty * rest_ns / half_life_ns / 2);
-}
-
-/* The largest that decays below `reuse` in the longest time. */
-static uint32_t penalty_max(const struct config_damping *config)
-{
-	const uint64_t max_ns = config->max_ps / 1000, half_life_ns = config->half_life_ps / 1000;
-	const uint64_t rest_ns = max_ns % half_life_ns;
-	uint64_t halvings = max_ns / half_life_ns, most;
-
-	if (halvings > 16)
-		halvings = 16; /* nothing flaps so often, and 32 bits suffice */
-	most = (uint64_t)config->reuse << halvings;
-	most += (uint64_t)((unsigned __int128)most * rest_ns / (2 * half_life_ns - rest_ns));
-	/* What was rounded. */
-	while (halvings < 16 && decayed((uint32_t)most, max_ns, half_life_ns) >= config->reuse)
-		most -= UINT64_C(1) << halvings;
-	return most < UINT32_MAX / 2 ? (uint32_t)most : UINT32_MAX / 2;
-}
-
 uint32_t damping_penalty(const struct config_damping *config, const struct damping *damping,
 			 uint64_t now_ns)
 {
 	if (config->suppress == 0 || damping->penalty == 0)
 		return 0;
-	return decayed(damping->penalty, now_ns - damping->at_ns, config->half_life_ps / 1000);
+	return config_damping_left(config, damping->penalty, now_ns - damping->at_ns);
 }
 
 void damping_down(const struct config_damping *config, struct damping *damping, uint64_t now_ns)
 {
-	uint32_t penalty = damping_penalty(config, damping, now_ns) + DAMPING_PENALTY;
+	uint32_t penalty = damping_penalty(config, damping, now_ns) + DAMPING_PENALTY, most;
 
 	if (config->suppress == 0)
 		return;
-	damping->held = damping->held || penalty > config->suppress;
-	damping->penalty = penalty < penalty_max(config) ? penalty : penalty_max(config);
+	most = config_damping_most(config);
+	damping->penalty = penalty < most ? penalty : most;
+	damping->held = damping->held || damping->penalty > config->suppress;
 	damping->at_ns = now_ns;
 }
 

@@ -4,7 +4,8 @@
  *
  * Each time that the link goes down its penalty grows by DAMPING_PENALTY; in each half-life it loses half, evenly
  * within it (the decay of RFC 2439, section 4.2, in integers). Above `suppress` the link is kept out until its
- * penalty is below `reuse`. The penalty is bounded so that this takes `max` at most, however often it has flapped.
+ * penalty is below `reuse`. The penalty is bounded so that this takes `max` at most, however often it has flapped; a
+ * config whose `suppress` it could never exceed is refused.
  * The default figures are those of Junos ("damping (Interfaces)") and of IP event dampening: 5 s, 2000, 1000, 20 s;
  * off unless asked for, as there.
  *
