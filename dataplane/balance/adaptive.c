@@ -187,20 +187,22 @@ void adaptive_handle(struct worker *worker, struct spray *spray, uint16_t peer, 
 
 /* --- time --- */
 
-/* Tell a peer what we send it, if anything. */
+/* Tell a peer what we send it, if that is anything or has changed. */
 static void place(struct worker *worker, struct spray *spray, struct adaptive *adaptive,
-		  uint16_t peer)
+		  uint16_t peer, bool due)
 {
 	struct spray_message message = {.type = SPRAY_PLACED};
-	uint32_t sum = 0;
+	uint16_t *said = adaptive->said[peer];
+	uint32_t sum = 0, change = 0;
 
-	set_paths(worker, spray, adaptive, peer);
 	message.elephants.count = (uint8_t)worker->snapshot->spray.peer[peer].count;
 	for (uint8_t u = 0; u < message.elephants.count; u++) {
 		message.elephants.uplink[u] = adaptive->move.peer[peer].own[u];
 		sum += message.elephants.uplink[u];
+		change |= (uint32_t)(message.elephants.uplink[u] ^ said[u]);
+		said[u] = message.elephants.uplink[u];
 	}
-	if (sum != 0)
+	if (change != 0 || (due && sum != 0))
 		spray_send_any(worker, spray, peer, &message);
 }
 
@@ -243,6 +245,7 @@ uint64_t adaptive_run(struct worker *worker, struct spray *spray, uint64_t now_p
 	struct act act = {worker, spray, adaptive};
 	const struct safe_move_ops ops = {&act, send_probe, pause_host};
 	const uint64_t placed_ps = ADAPTIVE_PLACED_PS * worker->leaf->worker_count;
+	bool due;
 
 	if (time_after(adaptive->tick_ps + ADAPTIVE_TICK_PS, now_ps))
 		return adaptive->tick_ps + ADAPTIVE_TICK_PS;
@@ -255,13 +258,17 @@ uint64_t adaptive_run(struct worker *worker, struct spray *spray, uint64_t now_p
 	safe_move_tick(&adaptive->move, &adaptive->elephants, &ops, now_ps);
 	if (!worker->alone)
 		exchange_links(worker, adaptive);
-	if (!time_after(adaptive->placed_ps + placed_ps, now_ps)) {
-		for (uint16_t peer = 0; peer < spray->leaves; peer++)
-			if (spray->leaf[peer].epoch != 0)
-				place(worker, spray, adaptive, peer);
-			else
-				safe_move_forget(&adaptive->move, peer, &ops, now_ps);
-		adaptive->placed_ps = now_ps;
+	due = !time_after(adaptive->placed_ps + placed_ps, now_ps);
+	for (uint16_t peer = 0; peer < spray->leaves; peer++) {
+		if (spray->leaf[peer].epoch == 0) {
+			safe_move_forget(&adaptive->move, peer, &ops, now_ps);
+			continue;
+		}
+		if (due)
+			set_paths(worker, spray, adaptive, peer);
+		place(worker, spray, adaptive, peer, due);
 	}
+	if (due)
+		adaptive->placed_ps = now_ps;
 	return now_ps + ADAPTIVE_TICK_PS;
 }

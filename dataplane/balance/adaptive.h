@@ -7,7 +7,7 @@
  * and the other leaves, by the same messages and peers as in-order spray (spray.h). No packet is changed.
  *
  * Loads of cells. Each worker tells the leaves it sends elephants to how many come by each of its uplinks (PLACED,
- * every ADAPTIVE_PLACED_PS times workers). Worker 0 of the destination knows at which of its ports each uplink ends,
+ * every ADAPTIVE_PLACED_PS times workers, and at the next tick when it has changed). Worker 0 of the destination knows at which of its ports each uplink ends,
  * adds up what others have placed there, and answers with that (LOADS). What hasn't been said again for
  * ADAPTIVE_FRESH_PS counts no more. So flows of leaves that aren't adaptive aren't seen.
  *
@@ -57,8 +57,9 @@ struct adaptive_placed {
 struct adaptive {
 	struct elephants elephants;
 	struct safe_move move;
-	struct safe_move_counters counted; /* of these, what balance.h has */
-	struct spray_flow *name;           /* [flows]: addresses of the elephants' entries */
+	struct safe_move_counters counted;   /* of these, what balance.h has */
+	struct spray_flow *name;             /* [flows]: addresses of the elephants' entries */
+	uint16_t (*said)[SPRAY_UPLINKS_MAX]; /* [peers]: what we have placed, as they know */
 	struct adaptive_placed (*placed)[WORKER_COUNT_MAX]; /* [peers] */
 	uint32_t *arriving; /* [ports]: elephants that come, while they are added up */
 	uint64_t tick_ps, placed_ps;

@@ -33,11 +33,13 @@ struct adaptive *adaptive_create(const struct leaf *leaf, const struct snapshot 
 
 	if (adaptive == NULL)
 		return NULL;
+	adaptive->said = calloc(table->peer_count, sizeof(*adaptive->said));
 	adaptive->placed = calloc(table->peer_count, sizeof(*adaptive->placed));
 	adaptive->arriving = calloc(leaf->ports, sizeof(*adaptive->arriving));
 	if (elephants_init(&adaptive->elephants, &flows) && safe_move_init(&adaptive->move, &moves))
 		adaptive->name = calloc(adaptive->elephants.mask + 1u, sizeof(*adaptive->name));
-	if (adaptive->name == NULL || adaptive->placed == NULL || adaptive->arriving == NULL) {
+	if (adaptive->name == NULL || adaptive->said == NULL || adaptive->placed == NULL ||
+	    adaptive->arriving == NULL) {
 		adaptive_free(adaptive);
 		return NULL;
 	}
@@ -49,6 +51,7 @@ void adaptive_free(struct adaptive *adaptive)
 	if (adaptive == NULL)
 		return;
 	free(adaptive->name);
+	free(adaptive->said);
 	free(adaptive->placed);
 	free(adaptive->arriving);
 	elephants_fini(&adaptive->elephants);

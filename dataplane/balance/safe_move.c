@@ -40,6 +40,16 @@ static void probe(struct safe_move *move, struct safe_move_step *step,
 	ops->probe(ops->context, step->flow, step->serial);
 }
 
+/* An elephant more or less by an uplink towards a peer. */
+static void add_load(struct safe_move *move, uint16_t peer, uint32_t uplink, int32_t more)
+{
+	uint8_t link = move->peer[peer].link[uplink];
+
+	move->peer[peer].own[uplink] = (uint16_t)(move->peer[peer].own[uplink] + more);
+	if (link != SAFE_MOVE_LINK_NONE)
+		move->link_own[link] = (uint16_t)(move->link_own[link] + more);
+}
+
 static void begin(struct safe_move *move, struct elephant *flow, uint8_t to, bool sideways,
 		  const struct safe_move_ops *ops, uint64_t now_ps)
 {
@@ -57,6 +67,8 @@ static void begin(struct safe_move *move, struct elephant *flow, uint8_t to, boo
 		.sideways = sideways,
 	};
 	flow->moving = true;
+	add_load(move, flow->peer, flow->uplink, -1);
+	add_load(move, flow->peer, to, 1);
 	move->active++;
 	move->counters.begun++;
 	if (!is_paused_by_another(move, step))
@@ -178,15 +190,6 @@ static uint8_t uplink_of(const struct safe_move *move, const struct elephant *fl
 	return flow->uplink;
 }
 
-static void add_load(struct safe_move *move, uint16_t peer, uint32_t uplink)
-{
-	uint8_t link = move->peer[peer].link[uplink];
-
-	move->peer[peer].own[uplink]++;
-	if (link != SAFE_MOVE_LINK_NONE)
-		move->link_own[link]++;
-}
-
 static void count_loads(struct safe_move *move, const struct elephants *elephants)
 {
 	memset(move->link_own, 0, sizeof(move->link_own));
@@ -198,7 +201,7 @@ static void count_loads(struct safe_move *move, const struct elephants *elephant
 		const struct elephant *flow = elephants->list[i];
 
 		move->host[flow->port]++;
-		add_load(move, flow->peer, uplink_of(move, flow));
+		add_load(move, flow->peer, uplink_of(move, flow), 1);
 	}
 }
 
@@ -238,7 +241,7 @@ void safe_move_place(struct safe_move *move, struct elephant *flow, uint64_t now
 	flow->moved = best != flow->uplink;
 	move->counters.placed += flow->moved;
 	flow->uplink = (uint8_t)best;
-	add_load(move, flow->peer, best);
+	add_load(move, flow->peer, best, 1);
 }
 
 /* Elephants that an uplink or cell has place for, as one of them sees it. */

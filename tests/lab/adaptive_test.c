@@ -37,6 +37,9 @@ TestSuite(adaptive, .init = start);
 	"traffic:\n"                                                                        \
 	"  - permutation: {bytes: 10MB}\n"
 
+/* 10 MB as packets of 4096 bytes, each with 84 bytes of headers and framing: IP 20, UDP 8, BTH 12, ICRC 4, Ethernet 40. */
+#define EMPTY_PS (UINT64_C(10000000) / 4096 * (4096 + 84) * 80)
+
 struct outcome {
 	uint64_t out_of_order, unfinished, sum_ps, slowest_ps, moves, placed, refused, drops;
 };
@@ -102,7 +105,8 @@ Test(adaptive, a_permutation_is_faster_than_by_hash_and_in_order)
 			all[moves].slowest_ps += outcome.slowest_ps;
 		}
 	cr_expect_lt(all[1].sum_ps, all[0].sum_ps);
-	cr_expect_lt(all[1].slowest_ps, all[0].slowest_ps);
+	/* 1.5 times the time on an empty network, and 20 us until leaves know of each other's flows. */
+	cr_expect_lt(all[1].slowest_ps, 3 * (EMPTY_PS * 3 / 2 + 20 * PS_PER_US));
 }
 
 /*
