@@ -9,8 +9,9 @@ const struct schema_word config_balance_words[] = {
 	{"flowlet", CONFIG_BALANCE_FLOWLET,
 	 "as `ecmp`, but a flow that has paused for `gap` goes on where there is least load."},
 	{"adaptive", CONFIG_BALANCE_ADAPTIVE,
-	 "as `ecmp`, but towards `spray.peers` a large flow moves to another uplink when that "
-	 "lowers what flows share, once nothing of it is on its way."},
+	 "as `flowlet`, but towards `spray.peers` a flow begins on the uplink that has fewest large "
+	 "ones, and a large one moves to another when that lowers what flows share, once nothing of "
+	 "it is on its way."},
 	{"spray", CONFIG_BALANCE_SPRAY,
 	 "packet by packet in turn, towards `spray.peers`, which restore the order; elsewhere as "
 	 "`ecmp`."},

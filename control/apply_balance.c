@@ -46,10 +46,12 @@ static uint8_t flowlet_classes(const struct snapshot *snapshot, const struct con
 	uint8_t classes = 0;
 
 	for (uint32_t p = 0; p < PRIORITY_COUNT; p++)
-		if (snapshot->class[p].balance == BALANCE_FLOWLET)
+		if (snapshot->class[p].balance == BALANCE_FLOWLET ||
+		    snapshot->class[p].balance == BALANCE_ADAPTIVE)
 			classes |= (uint8_t)(1u << p);
 	for (uint32_t i = 0; i < config->route_count; i++)
-		if (config->routes[i].balance == CONFIG_BALANCE_FLOWLET)
+		if (config->routes[i].balance == CONFIG_BALANCE_FLOWLET ||
+		    config->routes[i].balance == CONFIG_BALANCE_ADAPTIVE)
 			classes = UINT8_MAX;
 	return classes;
 }

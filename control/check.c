@@ -247,7 +247,7 @@ static void print_balance(const struct config *config, const struct snapshot *sn
 	for (uint8_t i = 0; i < config->class_count; i++)
 		(void)fprintf(out, "balance of %-16s %s\n", config->classes[i].name,
 			      names[snapshot->class[config->classes[i].priority].balance]);
-	if ((modes >> BALANCE_FLOWLET & 1) != 0)
+	if ((modes & (1u << BALANCE_FLOWLET | 1u << BALANCE_ADAPTIVE)) != 0)
 		(void)fprintf(out, "flowlets: a flow may move after %s of silence%s\n",
 			      check_time_text(snapshot->balance.gap_ps, text, sizeof(text)),
 			      config->balance.gap_auto ? ", in which two queues of kmax bytes drain"

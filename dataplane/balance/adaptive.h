@@ -18,6 +18,10 @@
  * Pauses. PAUSE_MOVE (buffer.h) is a reason beside those of the buffer, for the pair (port, priority) of the host, if
  * this worker owns the port and the priority is lossless. It lasts for a move, ADAPTIVE_TIMEOUT_PS at most.
  *
+ * Elsewhere. Towards a destination whose leaf is none of our kind a flow goes by flowlets (flowlet.h). Where a peer is silent,
+ * or a move's time-out has passed, it stays where it is: with a gap between flowlets it would come to its host
+ * before what is still on the old path.
+ *
  * Thread: the worker's, but for what says control.
  */
 #ifndef DATAPLANE_BALANCE_ADAPTIVE_H

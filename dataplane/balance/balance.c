@@ -46,7 +46,8 @@ uint32_t balance_choose(struct worker *worker, const struct group *group, struct
 	hash = balance_hash_of_group(snapshot, parsed, ip);
 	if (mode == BALANCE_ADAPTIVE && adaptive != NULL && spray != NULL)
 		return adaptive_choose(worker, adaptive, group, parsed, ip, priority, hash);
-	if (mode == BALANCE_FLOWLET)
+	/* Adaptive too, towards leaves that are none of ours. */
+	if (mode == BALANCE_FLOWLET || mode == BALANCE_ADAPTIVE)
 		return choose_flowlet(worker, snapshot, group, hash, priority);
 	if (mode == BALANCE_SPRAY_UNORDERED)
 		return choose_unordered(worker, snapshot, group, hash);

@@ -109,7 +109,8 @@ static int prepare_adaptive(struct balance_state *balance, const struct leaf *le
 
 int balance_prepare(struct leaf *leaf, const struct snapshot *snapshot)
 {
-	bool flowlets = uses_mode(snapshot, BALANCE_FLOWLET);
+	bool flowlets =
+		uses_mode(snapshot, BALANCE_FLOWLET) || uses_mode(snapshot, BALANCE_ADAPTIVE);
 	bool turns = uses_mode(snapshot, BALANCE_SPRAY_UNORDERED);
 	bool sketches = spreads(snapshot);
 	bool adaptive = uses_mode(snapshot, BALANCE_ADAPTIVE) && snapshot->spray.peer_count != 0;

@@ -94,14 +94,14 @@ static void load_uplink(uint16_t port, uint32_t frames)
 	cr_assert_eq(fixture_discard(&f, port), frames);
 }
 
-Test(balance_modes, LB_FLOWLET_SAME_LB_FLOWLET_MOVE_a_flow_moves_at_the_gap_and_not_before)
+static void move_at_the_gap(enum balance_mode mode)
 {
 	struct frame packet = flow_frame(1, DSCP_LOSSLESS);
 	struct balance_totals totals;
 	uint64_t last_ps;
 	uint16_t first, next;
 
-	start_mode(BALANCE_FLOWLET, alike, 64);
+	start_mode(mode, alike, 64);
 	last_ps = f.now_ps;
 	first = uplink_of(&packet);
 	/* Its uplink gets the most to do, and yet it stays, at half a gap and a picosecond below it. */
@@ -122,6 +122,12 @@ Test(balance_modes, LB_FLOWLET_SAME_LB_FLOWLET_MOVE_a_flow_moves_at_the_gap_and_
 	cr_assert_eq(totals.flowlets, 3);
 	cr_assert_eq(totals.collisions, 0);
 	fixture_close(&f);
+}
+
+Test(balance_modes, LB_FLOWLET_SAME_LB_FLOWLET_MOVE_a_flow_moves_at_the_gap_and_not_before)
+{
+	move_at_the_gap(BALANCE_FLOWLET);
+	move_at_the_gap(BALANCE_ADAPTIVE); /* towards none of our kind */
 }
 
 /*
