@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+#include "dataplane/balance/adaptive.h"
+#include "dataplane/internal.h"
 #include "dataplane/leaf.h"
 #include "tests/lab/harness.h"
 #include "tools/lab/fabric.h"
@@ -153,4 +155,73 @@ Test(adaptive, workers_move_their_flows_in_order)
 	cr_expect_eq(outcome.drops, 0);
 	cr_expect_eq(outcome.refused, 0);
 	cr_expect_gt(outcome.moves, 0);
+}
+
+/* All moves under way; none is older than the time-out. */
+static uint32_t moves_under_way(const struct simulation *simulation)
+{
+	const struct fabric *fabric = simulation->fabric;
+	uint32_t moves = 0;
+
+	for (uint32_t i = 0; i < fabric->scenario->topology->switch_count; i++) {
+		const struct worker *worker = fabric->switches[i]->leaf->worker[0];
+		const struct adaptive *adaptive = balance_adaptive(worker);
+
+		for (uint32_t m = 0; adaptive != NULL && m < SAFE_MOVES; m++) {
+			const struct safe_move_step *step = &adaptive->move.step[m];
+
+			if (step->flow == NULL)
+				continue;
+			moves++;
+			cr_expect_leq(worker->now_ps - step->since_ps,
+				      ADAPTIVE_TIMEOUT_PS + ADAPTIVE_TICK_PS);
+		}
+	}
+	return moves;
+}
+
+/* A link goes while flows wait for their old path over it: probes are lost, or go nowhere for a while. */
+Test(adaptive, a_move_whose_uplink_dies_ends_in_time)
+{
+	static const char *const faults[] = {"link_down", "stall"};
+	uint64_t late = 0, aborted = 0;
+
+	for (uint32_t row = 0; row < 8; row++) {
+		struct fabric_conservation sum;
+		struct simulation *simulation;
+		uint32_t moving = 0;
+		char text[2048];
+
+		snprintf(text, sizeof(text),
+			 SCENARIO "faults:\n  - %s: {link: leaf%u-spine%u, at: 20us, for: 2ms}\n",
+			 1, 1, "adaptive", faults[row % 2], row / 2 + 1, row / 2 + 1);
+		simulation = harness_create(text, START_PS, false);
+		for (uint64_t at_ps = 0; at_ps < simulation->scenario->duration_ps;
+		     at_ps += 10 * PS_PER_US) {
+			harness_run_to(simulation, at_ps);
+			moving += moves_under_way(simulation);
+		}
+		cr_expect_gt(moving, 0, "row %u", row);
+		cr_expect_eq(moves_under_way(simulation), 0, "row %u", row);
+		fabric_conservation(simulation->fabric, &sum);
+		cr_expect(fabric_conserved(&sum));
+		for (uint32_t i = 0; i < simulation->fabric->traffic.flow_count; i++)
+			cr_expect(simulation->fabric->traffic.flows[i].finished, "row %u, flow %u",
+				  row, i);
+		for (uint32_t i = 0; i < simulation->fabric->scenario->topology->switch_count;
+		     i++) {
+			const struct leaf *leaf = simulation->fabric->switches[i]->leaf;
+			struct balance_totals totals;
+
+			for (uint16_t port = 0; port < leaf->ports; port++)
+				cr_expect_eq(buffer_reasons(leaf_state(leaf, port, 3)), 0,
+					     "row %u, port %u", row, port);
+			leaf_balance_totals(leaf, &totals);
+			late += totals.moves_late;
+			aborted += totals.moves_aborted;
+		}
+		harness_finish(simulation);
+	}
+	cr_expect_gt(late, 0);
+	cr_expect_gt(aborted, 0);
 }
