@@ -9,8 +9,9 @@
  * (spray_again()), drops the rest and takes nothing more. Back up, everything is as before.
  *
  * A port whose device takes nothing is out as well, though its link is up (egress_stall.c): its owner says so. Its
- * queue stays, for the device may go on, but for sequenced packets, which leave by other uplinks. Who has no other
- * way to go still goes there.
+ * queue stays, however long, for the device may go on, but for sequenced packets, which leave by other uplinks; once
+ * the link is down what is left is dropped and counted. Who has no other way to go still goes there. A flow that moves
+ * for a stall overtakes what it has in that queue: hash and flowlet modes keep no flow on a port that takes nothing.
  *
  * While a port is out that the snapshot still counts on, packets are looked at one by one: some hundred instructions
  * more for each, until the snapshot comes. Where all members are out their packets are lost to the link, and

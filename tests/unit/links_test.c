@@ -250,6 +250,32 @@ Test(links, LF_DOWN_LF_UP_a_device_that_takes_nothing_is_out_until_it_takes_a_fr
 	fixture_close(&f);
 }
 
+/* What waits for a device that takes nothing is late, not lost; once its link is down it is lost, and counted. */
+Test(links,
+     LF_FLUSH_what_waits_for_a_stalled_device_is_dropped_when_its_link_goes_down_and_not_before)
+{
+	uint16_t home;
+
+	(void)start(BALANCE_STATIC, false);
+	home = uplink_of(0);
+	memory_io_limit(f.memory[home], 0);
+	cr_expect_eq(uplink_of(0), PORT_NONE);
+	cr_expect_eq(uplink_of(0), PORT_NONE);
+	fixture_run_until(&f, f.now_ps + PS_PER_S);
+	cr_expect_eq(stalls(home), 1);
+	cr_expect_eq(fixture_queued(&f), 2, "a second is nothing");
+	cr_expect_eq(leaf_drops(f.leaf, DROP_LINK_DOWN), 0);
+	leaf_link_set(f.leaf, home, false);
+	fixture_poll(&f);
+	cr_expect_eq(fixture_queued(&f), 0);
+	cr_expect_eq(leaf_drops(f.leaf, DROP_LINK_DOWN), 2);
+	memory_io_limit(f.memory[home], 32);
+	leaf_link_set(f.leaf, home, true);
+	cr_expect_eq(uplink_of(0), home, "it begins anew");
+	cr_expect_not(leaf_link_stalled(f.leaf, home));
+	fixture_close(&f);
+}
+
 /* A leaf that wasn't there can't tell what its devices would have taken. */
 Test(links, time_in_which_nothing_was_offered_is_no_stall)
 {
