@@ -16,16 +16,18 @@ static const char usage[] =
 	"       roceleaf --check FILE\n"
 	"       roceleaf --reference | --version | --help\n"
 	"\n"
-	"A leaf switch for lossless Ethernet. Runs in the foreground until SIGTERM or SIGINT;\n"
-	"SIGHUP or `roceleafctl reload` reads the file again.\n"
+	"A leaf switch for lossless Ethernet. Runs in the foreground until SIGTERM or\n"
+	"SIGINT; SIGHUP or `roceleafctl reload` reads the file again.\n"
 	"\n"
 	"  -c, --config FILE  run with this configuration\n"
-	"      --check FILE   check a configuration, print what it amounts to, open no device\n"
+	"      --check FILE   check a configuration, print what it amounts to, open no\n"
+	"                     device\n"
 	"      --reference    print every key of the configuration (Markdown)\n"
 	"      --version      print the version\n"
 	"  -h, --help         print this\n"
 	"\n"
-	"Exit status: 0 stopped as asked, 1 a bad configuration or a failure, 2 bad usage.\n";
+	"Exit status: 0 stopped as asked, 1 a bad configuration or a failure, 2 bad\n"
+	"usage.\n";
 
 static int usage_failed(const char *why)
 {

@@ -24,9 +24,9 @@
 
 static const char capture_help[] =
 	"usage: roceleafctl capture [OPTIONS] PORT FILE\n\n"
-	"Writes what a port receives and sends, pauses included, to FILE in pcapng, which Wireshark\n"
-	"reads (-: standard output); until Ctrl-C. The leaf never waits: copies for which there is no\n"
-	"room are left out and counted.\n\n"
+	"Writes what a port receives and sends, pauses included, to FILE in pcapng, which\n"
+	"Wireshark reads (-: standard output); until Ctrl-C. The leaf never waits: copies\n"
+	"for which there is no room are left out and counted.\n\n"
 	"Options:\n"
 	"  --filter EXPR       only frames that match, as tcpdump has it: 'udp port 4791'\n"
 	"  --packets N         end after so many\n"

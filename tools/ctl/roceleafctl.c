@@ -62,24 +62,25 @@ static int run_why(const struct options *options, int argc, char **argv);
 static const struct command commands[] = {
 	{"show", "WHAT [PORT...]", "print a table; 'show --help' lists them", NULL, run_show, NULL},
 	{"reload", "", "let the leaf read its config file again",
-	 "All or nothing: a file that is wrong, or that changes what can't be changed at run time,\n"
-	 "is refused with the reasons, and the leaf goes on as before.\n",
+	 "All or nothing: a file that is wrong, or that changes what can't be changed at\n"
+	 "run time, is refused with the reasons, and the leaf goes on as before.\n",
 	 run_reload, NULL},
 	{"check", "FILE", "check a config file without touching anything",
 	 "The same as 'roceleaf --check FILE'. No leaf needs to run.\n", run_check, NULL},
 	{"clear", "", "count from now on, for this user",
-	 "Remembers the counters of this moment; 'show' then prints what came since, until the leaf\n"
-	 "is restarted. Nothing in the leaf is reset: other users, and 'show --absolute', still see\n"
-	 "everything.\n",
+	 "Remembers the counters of this moment; 'show' then prints what came since, until\n"
+	 "the leaf is restarted. Nothing in the leaf is reset: other users, and 'show\n"
+	 "--absolute', still see everything.\n",
 	 run_clear, NULL},
 	{"clear-peaks", "[KIND]", "start peaks again, in the leaf",
-	 "Each peak is kept in three copies, and only that of KIND is cleared: user (the default),\n"
-	 "periodic (the leaf itself clears it every 2 minutes) or persistent (what 'show' prints).\n"
-	 "A queue that holds something starts again from that.\n",
+	 "Each peak is kept in three copies, and only that of KIND is cleared: user (the\n"
+	 "default), periodic (the leaf itself clears it every 2 minutes) or persistent\n"
+	 "(what 'show' prints). A queue that holds something starts again from that.\n",
 	 run_clear_peaks, NULL},
 	{"mark", "TEXT", "note a phase of a job, among the events",
-	 "'show marks' then tells what the fabric did from each mark to the next: a step. At most\n"
-	 "256 bytes of UTF-8. Who can't reach the socket may POST /v1/marks, see telemetry.marks.\n",
+	 "'show marks' then tells what the fabric did from each mark to the next: a step.\n"
+	 "At most 256 bytes of UTF-8. Who can't reach the socket may POST /v1/marks, see\n"
+	 "telemetry.marks.\n",
 	 run_mark, NULL},
 	{.name = "record",
 	 .arguments = "[OPTIONS]",
@@ -87,12 +88,12 @@ static const struct command commands[] = {
 	 .main = record_main},
 	{.name = "capture",
 	 .arguments = "PORT FILE",
-	 .help = "write what a port receives and sends to a file for Wireshark",
+	 .help = "write a port's frames, both ways, to a file for Wireshark",
 	 .main = capture_main},
 	{"why", "[SECONDS]", "what slowed traffic down, worst first",
-	 "Names what may have cost time in the last SECONDS (10), in sentences with numbers: peers\n"
-	 "that pause, hot uplinks, incasts, lossy bursts, late workers. The leaf remembers as much as\n"
-	 "telemetry.history says (5 minutes).\n"
+	 "Names what may have cost time in the last SECONDS (10), in sentences with\n"
+	 "numbers: peers that pause, hot uplinks, incasts, lossy bursts, late workers. The\n"
+	 "leaf remembers as much as telemetry.history says (5 minutes).\n"
 	 "--next: in the next SECONDS (2), instead. --json: the same for programs.\n",
 	 run_why, NULL},
 };
@@ -100,19 +101,20 @@ static const struct command commands[] = {
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
 static const char options_help[] =
-	"  --runtime-dir DIR   where the leaf's sockets are (its config's runtime_dir; default\n"
-	"                      $" RUNTIME_DIR_ENV ", else " RUNTIME_DIR_DEFAULT ")\n"
+	"  --runtime-dir DIR   where the leaf's sockets are (its config's runtime_dir;\n"
+	"                      default $" RUNTIME_DIR_ENV ", else " RUNTIME_DIR_DEFAULT ")\n"
 	"  --help              this text, or that of a command\n"
 	"  --version           print the version\n";
 
 static const char show_options_help[] =
 	"  --json              for programs: every column, stable names, exact numbers\n"
-	"  --watch [SECONDS]   draw again and again (default every 1 s), with rates per second\n"
+	"  --watch [SECONDS]   draw again and again (default every 1 s), with rates per\n"
+	"                      second\n"
 	"  --count N           end --watch after N times\n"
-	"  --follow            of events: the last ten (--all: all that are kept) and then each as\n"
-	"                      it comes; with --json one object a line\n"
+	"  --follow            of events: the last ten (--all: all that are kept), then\n"
+	"                      each as it comes; with --json one object a line\n"
 	"  --all               also what is left out otherwise\n"
-	"  --absolute          count from the start of the leaf, whatever 'clear' remembers\n";
+	"  --absolute          count from the start of the leaf, not from 'clear' on\n";
 
 __attribute__((format(printf, 1, 2))) static int usage(const char *format, ...)
 {

@@ -370,7 +370,7 @@ const struct view views[] = {
 	 .counts = true,
 	 .hides = view_buffer_is_idle,
 	 .hidden = "buffers that were never used",
-	 .help = "buffers of the lossless classes, and when their peers are paused",
+	 .help = "buffers of lossless classes, and pauses of their peers",
 	 .about =
 		 "A line for each port through which lossless packets come: the bytes that wait in\n"
 		 "the leaf (Used), the most there were, and the thresholds of this moment: above\n"
@@ -444,7 +444,7 @@ const struct view views[] = {
 	 .beside_above = true,
 	 .by_port = true,
 	 .counts = true,
-	 .help = "uplinks: what each gets of the routed traffic that they share",
+	 .help = "uplinks: what each gets of the traffic that they share",
 	 .about =
 		 "A line for each port that is one of several next hops of a route. Rate and Share\n"
 		 "are of the last full second, from a sample: one packet in 64 KiB. Fair is the\n"

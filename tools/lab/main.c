@@ -46,8 +46,8 @@ static void print_usage(FILE *out)
 	      "       roceleaf-lab list\n"
 	      "       roceleaf-lab --help | --version | --reference\n"
 	      "\n"
-	      "Runs a scenario over the leaf's own dataplane in virtual time. FILE is a scenario\n"
-	      "(YAML) or the name of one that comes with it, as `list` prints them.\n"
+	      "run: runs a scenario over the leaf's own dataplane in virtual time. FILE is a\n"
+	      "scenario (YAML) or the name of one that comes with the program.\n"
 	      "\n"
 	      "  --seed N            another seed than the file's\n"
 	      "  --set PATH=VALUE    another value of a key, as in fabric.leaf_spine.leaves=4\n"
@@ -65,15 +65,23 @@ static void print_usage(FILE *out)
 	      "  --check-every-step  test after every step of every switch that no packet is\n"
 	      "                      missing; slow\n"
 	      "\n"
+	      "compare: prints what two results (run --json) differ in, and by how much.\n"
+	      "\n"
+	      "  --json              as JSON\n"
+	      "  --html FILE         also as a page with both runs side by side\n"
+	      "\n"
+	      "why: prints what slowed a run down, from its result, worst first.\n"
+	      "\n"
+	      "  --json              as JSON\n"
+	      "\n"
+	      "list: prints the scenarios that come with the program.\n"
+	      "\n"
+	      "  --help              this text\n"
+	      "  --version           print the version\n"
 	      "  --reference         print every key of a scenario\n"
 	      "\n"
-	      "compare prints what two results (run --json) differ in, with the relative change;\n"
-	      "--json: as JSON; --html FILE: as a page with both runs side by side. why says what\n"
-	      "slowed a run down, from its result, worst first. list\n"
-	      "prints the scenarios that come with the program.\n"
-	      "\n"
-	      "Exit status: 0 every `expect` of the scenario holds, 3 one does not, 1 the file or\n"
-	      "the run is faulty, 2 bad usage.\n",
+	      "Exit status: 0 every `expect` of the scenario holds, 3 one does not, 1 the file\n"
+	      "or the run is faulty, 2 bad usage.\n",
 	      out);
 }
 
@@ -519,10 +527,18 @@ static int main_why(int count, char **texts)
 	return STATUS_ERROR;
 }
 
+static bool is_help(const char *text)
+{
+	return strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0;
+}
+
 int main(int count, char **texts)
 {
 	const char *command = count > 1 ? texts[1] : "";
 
+	/* Of a command, too: it is all one text. */
+	if (count > 2 && is_help(texts[count - 1]))
+		command = "--help";
 	if (strcmp(command, "run") == 0)
 		return main_run(count - 1, texts + 1);
 	if (strcmp(command, "compare") == 0)
@@ -531,7 +547,7 @@ int main(int count, char **texts)
 		return main_why(count - 1, texts + 1);
 	if (strcmp(command, "list") == 0 && count == 2)
 		return list();
-	if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0) {
+	if (is_help(command)) {
 		print_usage(stdout);
 	} else if (strcmp(command, "--version") == 0) {
 		printf("roceleaf-lab %s\n", LAB_VERSION);
