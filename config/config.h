@@ -299,11 +299,16 @@ struct config_marks {
 	char token[CONFIG_TOKEN_BYTES_MAX + 1]; /* what it holds; "": nobody */
 };
 
+#define CONFIG_HOSTS_MAX  8
+#define CONFIG_HOST_BYTES 254 /* RFC 1035 2.3.4, without the last dot, and NUL */
+
 struct config_telemetry {
 	struct config_listen http; /* default 127.0.0.1:9469 */
-	uint64_t history_ps;       /* default 5 min */
-	uint64_t long_pause_ps;    /* longer ones are events */
-	uint64_t record_ps;        /* interval of the queue depths that are always recorded */
+	char hosts[CONFIG_HOSTS_MAX][CONFIG_HOST_BYTES];
+	uint8_t host_count;
+	uint64_t history_ps;    /* default 5 min */
+	uint64_t long_pause_ps; /* longer ones are events */
+	uint64_t record_ps;     /* interval of the queue depths that are always recorded */
 	struct config_marks marks;
 };
 

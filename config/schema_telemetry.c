@@ -72,6 +72,10 @@ static const struct schema_row telemetry_rows[] = {
 	 .fallback = "127.0.0.1:9469",
 	 .help = "Address and port of the dashboard, and of metrics at `/metrics`, over HTTP; or `off`. Anybody "
 		 "who reaches it may read: there is no password."},
+	{"hosts", SCHEMA_STRING, SCHEMA_ARRAY(struct config_telemetry, hosts, host_count), .min = 1,
+	 .max = CONFIG_HOST_BYTES - 1, .fallback_help = "none", .flags = SCHEMA_RELOADABLE,
+	 .help = "Names by which clients may ask over HTTP, besides addresses, localhost, `leaf.name` and the "
+		 "machine's name. Others are refused: a web page could have its own name lead here, and read."},
 	{"history", SCHEMA_TIME, SCHEMA_FIELD(struct config_telemetry, history_ps),
 	 .min = 10 * PS_PER_S, .max = 3600 * PS_PER_S, .fallback = "5min",
 	 .help = "For how long counters of every second are kept, for the dashboard; `--check` prints "

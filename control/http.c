@@ -14,6 +14,7 @@
 #include "control/daemon.h"
 #include "control/events.h"
 #include "control/http_handler.h"
+#include "control/http_host.h"
 
 /* Beyond the places: those whose clients were told to go, until the library has noticed. */
 #define CONNECTIONS_MAX (2 * HTTP_CLIENTS)
@@ -186,15 +187,34 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
 	return result;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *connection, const char *allowed)
+static bool is_for_us(const struct http *http, struct MHD_Connection *connection)
+{
+	const char *host =
+		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+	char machine[CONFIG_HOST_BYTES] = "";
+	bool ours;
+
+	(void)gethostname(machine, sizeof(machine) - 1);
+	daemon_lock(http->daemon);
+	ours = http_host_is_ours(host, daemon_config(http->daemon), machine);
+	daemon_unlock(http->daemon);
+	return ours;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, bool for_us, const char *allowed)
 {
 	struct http_answer answer = {0};
 
-	if (allowed[0] != '\0')
+	if (!for_us)
+		http_say(
+			&answer, MHD_HTTP_MISDIRECTED_REQUEST,
+			"The Host header names another server. Ask by an address, or have the name in "
+			"telemetry.hosts.\n");
+	else if (allowed[0] != '\0')
 		http_say(&answer, MHD_HTTP_METHOD_NOT_ALLOWED, "Not with this method.\n");
 	else
 		http_say(&answer, MHD_HTTP_NOT_FOUND, "There is nothing here.\n");
-	return send_answer(connection, &answer, allowed[0] != '\0' ? allowed : NULL);
+	return send_answer(connection, &answer, for_us && allowed[0] != '\0' ? allowed : NULL);
 }
 
 static void keep_body(struct upload *upload, const char *body, size_t bytes)
@@ -234,12 +254,13 @@ static enum MHD_Result on_http_request(void *context, struct MHD_Connection *con
 	char allowed[64];
 	const struct route *route = route_find(url, method, allowed, sizeof(allowed));
 	struct upload *upload = *state;
+	bool for_us = upload != NULL || is_for_us(context, connection);
 
 	(void)version;
-	if (route == NULL) {
+	if (route == NULL || !for_us) {
 		/* What a client goes on to send isn't kept. */
 		*body_bytes = 0;
-		return refuse(connection, allowed);
+		return refuse(connection, for_us, allowed);
 	}
 	/* The first call for a request comes before its body, the last one behind it. */
 	if (upload == NULL) {

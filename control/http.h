@@ -20,8 +20,8 @@
  *				roceleafctl asked for, or with ?last_ms=N what was recorded lately anyway;
  *				&port=NAME and &priority=P
  *	GET /v1/show/NAME	what `roceleafctl show NAME --json` prints
- * HEAD as well; any other method is answered 405, any other path 404. http_handler.h has how a path is
- * added.
+ * HEAD as well; any other method is answered 405, any other path 404, and a Host header that names another
+ * server 421 (http_host.h). http_handler.h has how a path is added.
  *
  * Nobody can hold more than a place: a request has at most HTTP_REQUEST_BYTES, there are
  * HTTP_CLIENTS places, the client that came first loses its own when one more comes, and one that is

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "control/daemon.h"
+#include "control/events.h"
 #include "control/telemetry_tables.h"
 
 /* Bytes of port="...",priority="...",class="..." at most. */
@@ -54,8 +55,13 @@ struct leaf_sample {
 	char name[CONFIG_NAME_BYTES];
 };
 
+struct events_sample {
+	uint64_t kept, suppressed;
+};
+
 struct samples {
 	struct leaf_sample leaf;
+	struct events_sample events[EVENT_COUNT];
 	uint32_t port_count; /* the CPU's port among them */
 	uint16_t worker_count;
 	struct worker_sample worker[WORKER_COUNT_MAX];
@@ -157,6 +163,15 @@ static const struct family families[] = {
 	GAUGE_("pair_", headroom_bytes, headroom, "bytes", "headroom that the pair has", OF_PAIR),
 };
 /* clang-format on */
+
+/* Events have a label of their own: their type. */
+static const struct family event_families[] = {
+	FAMILY_("", events, "", "events of the leaf that were told", COUNTER, OF_LEAF,
+		events_sample, kept),
+	FAMILY_("", events_suppressed, "",
+		"events that were only counted: too many of their type at once", COUNTER, OF_LEAF,
+		events_sample, suppressed),
+};
 
 /* Peaks have a label more. */
 static const struct {
@@ -290,6 +305,12 @@ static struct samples *sample_all(struct daemon *daemon)
 	if (samples == NULL)
 		return NULL;
 	samples->port_count = ports;
+	for (unsigned i = 0; i < EVENT_COUNT; i++) {
+		enum event_type type = (enum event_type)i;
+
+		samples->events[i].kept = events_count(daemon_events(daemon), type);
+		samples->events[i].suppressed = events_suppressed(daemon_events(daemon), type);
+	}
 	sample_sums(daemon_leaf(daemon), samples);
 	daemon_lock(daemon);
 	sample_leaf(daemon, &samples->leaf);
@@ -511,6 +532,19 @@ static void write_drops(struct text *text, const struct samples *samples)
 	}
 }
 
+static void write_events(struct text *text, const struct family *family,
+			 const struct samples *samples)
+{
+	char labels[64];
+
+	head_of(text, family);
+	for (unsigned i = 0; i < EVENT_COUNT; i++) {
+		(void)snprintf(labels, sizeof(labels), "type=\"%s\"",
+			       event_name((enum event_type)i));
+		sample_line(text, labels, value_at(&samples->events[i], family->offset));
+	}
+}
+
 static void write_build(struct text *text, const struct leaf_sample *leaf)
 {
 	char labels[2 * CONFIG_NAME_BYTES + 64];
@@ -541,6 +575,8 @@ char *openmetrics_text(struct daemon *daemon, bool classic, size_t *size)
 				offsetof(struct worker_sample, worker.reactions), samples);
 		write_peaks(&text, samples);
 		write_drops(&text, samples);
+		write_events(&text, &event_families[0], samples);
+		write_events(&text, &event_families[1], samples);
 		if (!classic)
 			(void)fprintf(text.file, "# EOF\n");
 	}

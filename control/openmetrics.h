@@ -6,7 +6,7 @@
  * telemetry_tables.h, so that a counter there is a metric here: `rx_packets` of PORT_COUNTERS is
  * roceleaf_port_rx_packets_total. A name ends with its unit; times are in seconds, exactly.
  *
- * Labels: port, priority, class, reason, worker, kind (of peaks). A port's rx_packets are without the
+ * Labels: port, priority, class, reason, worker, kind (of peaks), type (of events). A port's rx_packets are without the
  * MAC control frames that it consumed, as in `show ports`. So over all ports, the CPU's among them,
  *	port_rx_packets + port_copied_packets = port_tx_packets + drop_packets + queued_packets
  * in a quiet leaf; under traffic each count is read at a time of its own, all of them within

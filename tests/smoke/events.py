@@ -6,15 +6,18 @@ import datetime
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
+import time
 
 import lab
 from lab import World, check, check_equal, wait_until
 
 PORT = 9469
 BURST = 256  # control/events.h: EVENTS_MARK_BURST
+KEPT = 1024  # EVENTS_KEPT
 
 # Two uplinks to two neighbours.
 CONFIG = """
@@ -194,7 +197,7 @@ def test_marks_over_http():
     status, headers, _ = ask("GET", "/v1/marks")
     check_equal((status, headers["Allow"]), (405, "POST"), "GET")
     check_equal(ask("PUT", "/v1/marks", "x", {"Authorization": f"Bearer {TOKEN}"})[0], 405, "PUT")
-    check(" 411 " in raw(f"POST /v1/marks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
+    check(" 411 " in raw(f"POST /v1/marks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
                          "Connection: close\r\n\r\n"), "no length")
     for body, status in (("", 400), ("a\nb", 400), ("\x1b[31m", 400), (b"\xff", 400),
                          ("x" * 257, 413), ("x" * 5000, 413), ("x" * 256, 200),
@@ -272,8 +275,31 @@ def test_limit():
     wait_until(lambda: leaf_says(leaf, "mark the next").startswith("ok"), "a mark is taken again")
     mark = [event for event in events(last)["events"] if event["text"] == "the next"][-1]
     check(mark["suppressed"] >= 1, f"how many were left out: {mark}")
+    metrics = ask("GET", "/metrics")[2]
+    left_out = int(re.search(r'^roceleaf_events_suppressed_total\{type="mark"\} (\d+)$', metrics, re.M).group(1))
+    check_equal(left_out, sum(event["suppressed"] for event in events()["events"]), "the metric says the same")
+    check('roceleaf_events_suppressed_total{type="reload"} 0\n' in metrics, "of other types none")
     leaf.ctl("reload")
     check_equal(events(last)["events"][-1]["type"], "reload", "other types have limits of their own")
+
+
+def test_overwritten():
+    """Who comes back after more events than are kept has the newest ones, and is told how many it missed"""
+    leaf = the_leaf()
+    last = events()["last"]
+    told = 0
+    while told < KEPT + 100:
+        if leaf_says(leaf, f"mark again {told}").startswith("ok"):
+            told += 1
+        else:
+            time.sleep(0.05)  # a hundred come in a second
+    answer = events(last)
+    check_equal(len(answer["events"]), KEPT, "as many as are kept")
+    check_equal(answer["last"], last + told, "number of the last")
+    check_equal(answer["lost"], told - KEPT, "those between")
+    check_equal([event["sequence"] for event in answer["events"]],
+                list(range(last + told - KEPT + 1, last + told + 1)), "without a gap")
+    check_equal(events(answer["last"])["lost"], 0, "who was there has lost nothing")
 
 
 def leaf_says(leaf, line):

@@ -48,11 +48,14 @@ class Watched(World):
         self.start_leaf(CONFIG)
 
 
-def get(path="/metrics", accept=OPENMETRICS, method="GET", body=None, timeout_s=lab.WAIT_S):
+def get(path="/metrics", accept=OPENMETRICS, method="GET", body=None, timeout_s=lab.WAIT_S, host=None):
     """(status, content type, text)."""
     connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=timeout_s)
     try:
-        connection.request(method, path, body, {"Accept": accept} if accept else {})
+        headers = {"Accept": accept} if accept else {}
+        if host is not None:
+            headers["Host"] = host
+        connection.request(method, path, body, headers)
         answer = connection.getresponse()
         return answer.status, answer.getheader("Content-Type"), answer.read().decode()
     finally:
@@ -99,6 +102,21 @@ def test_reads_only():
     check_equal((status, text), (200, ""), "HEAD")
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "BREW"):
         check_equal(get(method=method, body="x" * 100)[0], 405, method)
+
+
+def test_host():
+    """Who asks by a name that isn't the leaf's gets nothing, a reload can allow it"""
+    world = lab.shared(Watched)
+    for host in ("127.0.0.1:9469", "localhost", "metrics", socket.gethostname(), "[::1]"):
+        check_equal(get(host=host)[0], 200, host)
+    for path, method in (("/", "GET"), ("/metrics", "HEAD"), ("/v1/marks", "POST"), ("/nothing", "GET")):
+        status, kind, text = get(path, method=method, host="evil.example:9469", body="x" * 5000)
+        check_equal((status, kind), (421, "text/plain; charset=utf-8"), f"{method} {path}")
+        check("telemetry.hosts" in text or method == "HEAD", text)
+    world.leaf.write(CONFIG + "telemetry: {hosts: [leaf.example, evil.example]}\n")
+    check_equal(world.leaf.ctl("reload").returncode, 0, "reload")
+    check_equal(get(host="evil.example:9469")[0], 200, "a name that the config has")
+    check_equal(get(host="other.example")[0], 421, "one that it hasn't")
 
 
 def test_show():
@@ -205,7 +223,7 @@ def hostile_client(number):
         elif number % 4 == 1:
             client.send(b"GET /metrics HTTP/1.1\r\nX: " + b"a" * 100000)
         elif number % 4 == 2:
-            client.send(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20)  # and reads nothing
+            client.send(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20)  # and reads nothing
     except OSError:
         pass
     if number % 8 == 3:

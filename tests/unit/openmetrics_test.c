@@ -75,6 +75,15 @@ Test(openmetrics, names_counters_with_their_units_and_labels)
 	expect_line("roceleaf_build_info{leaf=\"leaf1\",version=\"0.1\"} 1");
 }
 
+Test(openmetrics, events_are_counted_by_type_and_so_are_those_left_out)
+{
+	expect_line("# TYPE roceleaf_events_suppressed counter");
+	expect_line("roceleaf_events_total{type=\"warning\"} 33");
+	expect_line("roceleaf_events_suppressed_total{type=\"warning\"} 7");
+	expect_line("roceleaf_events_total{type=\"mark\"} 1");
+	expect_line("roceleaf_events_suppressed_total{type=\"mark\"} 0");
+}
+
 /* Of two uplinks one has three quarters of all bytes and of all weight; the third port is none. */
 Test(openmetrics, uplinks_have_shares)
 {
