@@ -146,6 +146,16 @@ def test_rules():
     check_equal(sorted(read - there), [], "metrics that the rules read and the leaf doesn't have")
 
 
+def test_readme():
+    """Every metric that the README names is there"""
+    lab.shared(Watched)
+    with open(os.path.join(RULES, "../../README.md"), encoding="utf-8") as file:
+        named = set(re.findall(r"`(roceleaf_\w+)", file.read()))
+    check(len(named) > 20, f"only {sorted(named)} are named")
+    there = set(re.findall(r"^roceleaf_\w+", get()[2], flags=re.M))
+    check_equal(sorted(named - there), [], "metrics that the README has and the leaf doesn't")
+
+
 def test_prometheus():
     """Prometheus scrapes them and has what show says"""
     world = lab.shared(Watched)
