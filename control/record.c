@@ -7,7 +7,7 @@
  *	stop		forget what was asked for
  *	last=1s [port=NAME] [priority=N]	of what was recorded anyway; done at once
  *
- * Who asks comes for the status again and again; a recording that nobody asks for any more is stopped.
+ * One at a time. Who asks comes for the status again and again; a recording that nobody asks for any more is stopped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,6 @@
 #define FOR_PS_MAX     (60 * PS_PER_S)
 #define EVERY_PS_MAX   PS_PER_S
 #define ABANDONED_NS   (10 * S_NS)
-#define RECORD_WORDS   8
 #define RECORD_WHY_MAX 256
 
 /* What a request asks for. */
@@ -108,6 +107,9 @@ static void record_start(struct daemon *daemon, const char *text, FILE *reply)
 	read_words(daemon, text, &words);
 	if (words.why[0] == '\0' && words.request.for_ps == 0)
 		(void)snprintf(words.why, sizeof(words.why), "for how long?");
+	if (words.why[0] == '\0' && daemon->record.asked)
+		(void)snprintf(words.why, sizeof(words.why),
+			       "somebody else records; try again later");
 	if (words.why[0] != '\0') {
 		(void)fprintf(reply, "error record: %s\n", words.why);
 		return;

@@ -128,6 +128,20 @@ def test_last():
         check_equal(len(json.load(answer)["samples"]), len(look["samples"]), "the last one asked for")
 
 
+def test_one_at_a_time():
+    """A second recording is refused while one goes on, and goes once nobody asks for that one any more"""
+    leaf = rack().leaf
+    waiting = subprocess.Popen([lab.program("ROCELEAFCTL", "roceleafctl"), "record", "--runtime-dir",
+                                leaf.runtime, "--trigger", "xoff"], stderr=subprocess.PIPE)
+    wait_until(lambda: says(leaf, "record status") == "ok armed\n", "it waits")
+    refused = leaf.ctl("record", "--for", "1ms", ok=False)
+    check_equal((refused.returncode, "somebody else records" in refused.stderr), (1, True), refused.stderr)
+    check_equal(says(leaf, "record status"), "ok armed\n", "the first one still waits")
+    waiting.kill()
+    waiting.communicate()
+    wait_until(lambda: leaf.ctl("record", "--for", "1ms", ok=False).returncode == 0, "room after a kill", 20)
+
+
 def test_usage():
     """What makes no sense is refused, by roceleafctl or by the leaf"""
     leaf = rack().leaf
