@@ -120,7 +120,7 @@ static const struct schema_row spray_rows[] = {
 	 .help = "32 hexadecimal digits that all leaves share, readable by the owner alone; a relative "
 		 "path begins at the config's folder. `openssl rand -hex 16` draws one."},
 	{"promote", SCHEMA_SIZE, SCHEMA_FIELD(struct config_spray, promote_bytes), .min = 1000,
-	 .max = 1000000000, .fallback = "64KB",
+	 .max = 1000000000, .fallback = "16KB",
 	 .help = "Of a flow that go by its hash, before it is sprayed."},
 	{"hold_max", SCHEMA_ENUM, SCHEMA_FIELD(struct config_spray, hold_auto), .words = auto_words,
 	 .fallback = "auto",

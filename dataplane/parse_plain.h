@@ -209,4 +209,37 @@ static inline __attribute__((always_inline)) void parsed_set_plain(struct parsed
 			PARSED_HEAD(0, 0, ETHERNET_BYTES, 0), PARSED_FRAME(length, 0));
 }
 
+/* A RoCEv2 header behind it, as loaded. */
+struct plain_roce {
+	uint64_t udp, bth;
+};
+
+/** Has what parse_plain() found one? As PARSED_ROCE says. @param roce set when true */
+static inline bool plain_roce_at(const uint8_t *frame, uint32_t size, const struct ipv4_words *ip,
+				 struct plain_roce *roce)
+{
+	const uint8_t *l4 = frame + ETHERNET_BYTES + IPV4_BYTES_MIN;
+
+	if (ipv4_is_fragment(ip) || (uint8_t)(ip->w1 >> 8) != IP_PROTOCOL_UDP ||
+	    size < ETHERNET_BYTES + IPV4_BYTES_MIN + UDP_BYTES + ROCE_BTH_BYTES ||
+	    ipv4_total_bytes(ip) < IPV4_BYTES_MIN + UDP_BYTES + ROCE_BTH_BYTES)
+		return false;
+	roce->udp = load_u64(l4);
+	roce->bth = load_u64(l4 + UDP_BYTES);
+	return (uint16_t)(roce->udp >> 16) == rte_cpu_to_be_16(ROCE_UDP_PORT) &&
+	       rte_be_to_cpu_16((uint16_t)(roce->udp >> 32)) >= UDP_BYTES + ROCE_BTH_BYTES;
+}
+
+/** Destination queue pair. */
+static inline uint32_t plain_roce_qp(const struct plain_roce *roce)
+{
+	return (uint32_t)rte_be_to_cpu_64(roce->bth) & 0xffffff;
+}
+
+/** UDP checksum, as on the wire. */
+static inline uint16_t plain_roce_checksum(const struct plain_roce *roce)
+{
+	return (uint16_t)(roce->udp >> 48);
+}
+
 #endif

@@ -4,6 +4,7 @@
 #include <rte_byteorder.h>
 
 #include "dataplane/balance/balance.h"
+#include "dataplane/balance/choose.h"
 #include "dataplane/balance/hash.h"
 #include "dataplane/classify.h"
 #include "dataplane/enqueue.h"
@@ -155,7 +156,6 @@ route_special(struct worker *worker, struct burst *burst, uint32_t i, const stru
 {
 	const struct parsed *parsed = &burst->parsed[i];
 	const struct adjacency *adjacency = NULL;
-	uint8_t address[16] = {0};
 
 	switch (group->kind) {
 	case GROUP_LOCAL:
@@ -165,12 +165,13 @@ route_special(struct worker *worker, struct burst *burst, uint32_t i, const stru
 			burst_punt(worker, burst, i, PUNT_LOCAL, group->interface);
 		return NULL;
 	case GROUP_ATTACHED:
-		if (parsed->kind == KIND_IPV4)
-			memcpy(address, &parsed->destination, sizeof(parsed->destination));
-		else
-			memcpy(address, packet_data(burst->packet[i]) + parsed->l3_offset + 24, 16);
-		adjacency = neighbour_find(burst->snapshot, address,
-					   parsed->kind == KIND_IPV4 ? 4 : 6, group->interface);
+		adjacency = parsed->kind == KIND_IPV4
+				    ? neighbour_find4(burst->snapshot, parsed->destination,
+						      group->interface)
+				    : neighbour_find(burst->snapshot,
+						     packet_data(burst->packet[i]) +
+							     parsed->l3_offset + 24,
+						     6, group->interface);
 		break;
 	case GROUP_VIA: /* no next hop is resolved */
 		break;
@@ -343,6 +344,54 @@ static __rte_noinline void route_balanced(struct worker *worker, struct burst *b
 	}
 }
 
+/*
+ * A plain packet for a network of ours, to a neighbour behind a routed port; from another leaf it may carry a number.
+ * Packets of a flow go all this way or all by route_other(), so none overtakes another.
+ * @return false: it is none
+ */
+static __rte_noinline bool route_attached(struct worker *worker, struct burst *burst,
+					  struct rte_mbuf *packet, const struct group *group,
+					  struct classifier *classifier)
+{
+	const struct snapshot *snapshot = burst->snapshot;
+	uint8_t *frame = packet_data(packet), *ip = frame + ETHERNET_BYTES;
+	const struct ipv4_words words = ipv4_words_at(ip);
+	const struct adjacency *adjacency = neighbour_find4(snapshot, words.w2, group->interface);
+	const uint32_t length = packet_length(packet);
+	struct packet_meta meta = {
+		.flags = PACKET_IPV4,
+		.l3_offset = ETHERNET_BYTES,
+		.priority = snapshot->by_dscp[ipv4_traffic_class(&words) >> 2],
+		.cost_bytes = (uint16_t)length,
+	};
+	struct spray *spray = worker_spray(worker);
+	struct plain_roce roce;
+
+	if (unlikely(adjacency == NULL || length > adjacency->plain_bytes_max ||
+		     (uint8_t)words.w1 <= 1))
+		return false;
+	classifier_count(classifier, meta.priority, length);
+	ipv4_decrement_ttl(ip, (uint32_t)words.w1);
+	memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
+	if (classifier->port->fabric && spray != NULL &&
+	    plain_roce_at(frame, packet->data_len, &words, &roce) &&
+	    plain_roce_checksum(&roce) != 0) {
+		const struct balance_key key = balance_key_ipv4(ip + 12, plain_roce_qp(&roce),
+								ipv4_traffic_class(&words) >> 2);
+		uint8_t *checksum = ip + IPV4_BYTES_MIN + 6;
+		struct resequencer_flow *flow = worker->leaf->owner[adjacency->egress] == worker->id
+							? resequencer_find(spray->resequencer, &key)
+							: NULL;
+
+		if (flow == NULL || !spray_in_order(worker, spray, flow, packet->port, checksum)) {
+			spray_deliver_flow(worker, packet, flow, checksum, meta, adjacency->egress);
+			return true;
+		}
+	}
+	enqueue(worker, packet, adjacency->egress, meta);
+	return true;
+}
+
 /* Any packet that isn't just rewritten and queued; it mustn't overtake one of its flow that waits. */
 static __rte_noinline void route_other(struct worker *worker, struct burst *burst, uint32_t i,
 				       struct balanced *balanced, struct classifier *classifier)
@@ -404,7 +453,9 @@ void route_burst(struct worker *worker, struct burst *burst)
 				if (likely(group->balanced != 0 && (uint8_t)ip.w1 > 1)) {
 					balanced.packet[balanced.count].packet = packet;
 					balanced.packet[balanced.count++].group = group;
-				} else {
+				} else if (group->kind != GROUP_ATTACHED ||
+					   !route_attached(worker, burst, packet, group,
+							   &classifier)) {
 					route_other(worker, burst, (uint32_t)(at - burst->packet),
 						    &balanced, &classifier);
 				}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * choose - what the modes do for nearly every packet, in line: balance.c does it for a packet of any kind, plain.c
- * for all plain ones of a burst.
+ * for all plain ones of a burst; route.c where the order is restored.
  *
  * Thread: the worker of the burst.
  */
@@ -85,6 +85,33 @@ static inline uint32_t choose_uplink(struct worker *worker, const struct snapsho
 	peer->taken |= UINT32_C(1) << uplink;
 	peer->sprayed_ps = worker->now_ps;
 	return uplink;
+}
+
+/** Take a packet's number out of it. @param checksum its field, where 0 takes its place */
+static inline uint16_t spray_restore(struct spray *spray, const struct resequencer_flow *flow,
+				     uint8_t *checksum)
+{
+	uint16_t number = __builtin_bswap16(load_u16(checksum));
+
+	memset(checksum, 0, sizeof(number));
+	counter_add(&spray->counters.restored, 1);
+	spray->leaf[flow->peer].arrived = true;
+	return number;
+}
+
+/**
+ * Does a packet of a flow of this worker come when it is due, and nothing is held? Then its number has been taken out,
+ * and it just goes on. Hot.
+ */
+static inline bool spray_in_order(struct worker *worker, struct spray *spray,
+				  struct resequencer_flow *flow, uint16_t ingress,
+				  uint8_t *checksum)
+{
+	if (!resequencer_is_due(flow, __builtin_bswap16(load_u16(checksum))))
+		return false;
+	resequencer_pass(spray->resequencer, flow, spray_restore(spray, flow, checksum),
+			 spray->leaf[flow->peer].member[ingress], worker->now_ps);
+	return true;
 }
 
 #endif

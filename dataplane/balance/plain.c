@@ -106,26 +106,6 @@ static __rte_noinline uint32_t choose_turns(struct worker *worker, struct balanc
 	return k;
 }
 
-/* A RoCEv2 header behind Ethernet and a plain IP header, as loaded. */
-struct plain_roce {
-	uint64_t udp, bth;
-};
-
-/* As parse_transport() finds it. */
-static inline bool plain_is_roce(const struct plain *plain, struct plain_roce *roce)
-{
-	const uint8_t *l4 = plain->frame + ETHERNET_BYTES + IPV4_BYTES_MIN;
-
-	if (ipv4_is_fragment(&plain->ip) || (uint8_t)(plain->ip.w1 >> 8) != IP_PROTOCOL_UDP ||
-	    plain->size < ETHERNET_BYTES + IPV4_BYTES_MIN + UDP_BYTES + ROCE_BTH_BYTES ||
-	    ipv4_total_bytes(&plain->ip) < IPV4_BYTES_MIN + UDP_BYTES + ROCE_BTH_BYTES)
-		return false;
-	roce->udp = load_u64(l4);
-	roce->bth = load_u64(l4 + UDP_BYTES);
-	return (uint16_t)(roce->udp >> 16) == rte_cpu_to_be_16(ROCE_UDP_PORT) &&
-	       rte_be_to_cpu_16((uint16_t)(roce->udp >> 32)) >= UDP_BYTES + ROCE_BTH_BYTES;
-}
-
 /*
  * In the middle of a sprayed flow, no CNP, and without a checksum: number it.
  * @return its uplink, or UINT32_MAX: it is something else
@@ -136,13 +116,12 @@ spray_plain(struct worker *worker, const struct snapshot *snapshot, struct spray
 {
 	uint8_t *const ip = plain->frame + ETHERNET_BYTES;
 	const struct balance_key key =
-		balance_key_ipv4(ip + 12, (uint32_t)rte_be_to_cpu_64(roce->bth) & 0xffffff,
-				 ipv4_traffic_class(&plain->ip) >> 2);
+		balance_key_ipv4(ip + 12, plain_roce_qp(roce), ipv4_traffic_class(&plain->ip) >> 2);
 	struct sprayed_flow *flow = spray_source_find(source, &key);
 	uint16_t number;
 
 	if (unlikely(flow == NULL || !spray_source_goes_on(flow, plain->group->peer) ||
-		     roce->udp >> 48 != 0 || (uint8_t)roce->bth == ROCE_OPCODE_CNP ||
+		     plain_roce_checksum(roce) != 0 || (uint8_t)roce->bth == ROCE_OPCODE_CNP ||
 		     peer->mask == 0))
 		return UINT32_MAX;
 	number = rte_cpu_to_be_16(spray_source_next(flow, worker->now_ps));
@@ -166,7 +145,7 @@ static __rte_noinline uint32_t choose_sprayed(struct worker *worker, struct bala
 		if (unlikely(plain.mode != BALANCE_SPRAY || plain.group->peer == PEER_NONE))
 			break;
 		peer = &spray->leaf[plain.group->peer];
-		if (!plain_is_roce(&plain, &roce)) {
+		if (!plain_roce_at(plain.frame, plain.size, &plain.ip, &roce)) {
 			uplink = spray_hash_path(peer, plain_hash(snapshot, &plain),
 						 &snapshot->adjacency[plain.group->members],
 						 plain.group->balanced);

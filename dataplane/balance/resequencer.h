@@ -209,6 +209,21 @@ static inline struct resequencer_member *resequencer_member_seen(struct resequen
 	return member;
 }
 
+/** Is it the expected packet of a flow that holds nothing? */
+static inline bool resequencer_is_due(const struct resequencer_flow *flow, uint16_t number)
+{
+	return number == flow->expected && flow->held == 0 &&
+	       (flow->flags & RESEQUENCER_FLAGS) == 0;
+}
+
+/** It came. */
+static inline void resequencer_pass(struct resequencer *resequencer, struct resequencer_flow *flow,
+				    uint16_t number, uint32_t member, uint64_t now_ps)
+{
+	resequencer_member_seen(resequencer, flow, member, now_ps);
+	flow->expected = sequence_next(number);
+}
+
 /**
  * A packet of a flow came. Hot: at most 25 instructions when it is in order and nothing is held.
  * After each burst the caller empties resequencer_ready(): holes may have been given up.
@@ -222,11 +237,10 @@ static inline enum resequencer_result resequencer_arrive(struct resequencer *res
 							 uint32_t cost_bytes, uint32_t member,
 							 uint64_t now_ps)
 {
-	if (number != flow->expected || flow->held != 0 || (flow->flags & RESEQUENCER_FLAGS) != 0)
+	if (!resequencer_is_due(flow, number))
 		return resequencer_arrive_slow(resequencer, flow, packet, number, cost_bytes,
 					       member, now_ps);
-	resequencer_member_seen(resequencer, flow, member, now_ps);
-	flow->expected = sequence_next(number);
+	resequencer_pass(resequencer, flow, number, member, now_ps);
 	return RESEQUENCER_SEND;
 }
 

@@ -176,57 +176,43 @@ static inline bool is_quarantined(const struct worker *worker, const struct spra
 	return time_after(spray->start_ps + SPRAY_START_PS, worker->now_ps);
 }
 
+/* @param checksum its field; cost_bytes of the packet */
 static enum resequencer_result arrive(struct worker *worker, struct spray *spray,
 				      struct resequencer_flow *flow, struct rte_mbuf *packet,
-				      const struct parsed *parsed, uint8_t *ip, uint16_t egress)
+				      uint8_t *checksum, uint32_t cost_bytes, uint16_t egress)
 {
-	struct spray_leaf *peer = &spray->leaf[flow->peer];
-	uint16_t number = spray_checksum_get(parsed, ip);
+	uint16_t number = spray_restore(spray, flow, checksum);
 
-	spray_checksum_set(parsed, ip, SEQUENCE_NONE);
-	counter_add(&spray->counters.restored, 1);
-	peer->arrived = true;
 	packet->vlan_tci = egress;
-	return resequencer_arrive(spray->resequencer, flow, packet, number, parsed->length,
-				  peer->member[packet->port], worker->now_ps);
+	return resequencer_arrive(spray->resequencer, flow, packet, number, cost_bytes,
+				  spray->leaf[flow->peer].member[packet->port], worker->now_ps);
 }
 
-void spray_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint16_t egress)
+void spray_deliver_flow(struct worker *worker, struct rte_mbuf *packet,
+			struct resequencer_flow *flow, uint8_t *checksum, struct packet_meta meta,
+			uint16_t egress)
 {
 	struct spray *spray = worker_spray(worker);
-	struct rte_mbuf *packet = burst->packet[i];
-	struct parsed *parsed = &burst->parsed[i];
-	struct packet_meta meta = {
-		.flags = parsed->kind,
-		.l3_offset = parsed->l3_offset,
-		.priority = burst->priority[i],
-		.cost_bytes = parsed->length,
-	};
-	uint8_t *ip = packet_data(packet) + parsed->l3_offset;
-	struct resequencer_flow *flow;
-	struct balance_key key;
 
 	if (worker->leaf->owner[egress] != worker->id) {
 		meta.flags |= PACKET_SEQUENCED; /* it is let in here, and ordered there */
 		enqueue(worker, packet, egress, meta);
 		return;
 	}
-	key = balance_key_of(parsed, ip, &spray->secret);
-	flow = resequencer_find(spray->resequencer, &key);
 	if (flow == NULL) {
 		if (unlikely(is_quarantined(worker, spray)))
-			burst_drop(worker, burst, i, DROP_SEQUENCE);
+			packet_drop(worker, packet, DROP_SEQUENCE);
 		else
 			enqueue(worker, packet, egress, meta);
 		return;
 	}
 	packet_meta_set(packet, meta);
-	switch (arrive(worker, spray, flow, packet, parsed, ip, egress)) {
+	switch (arrive(worker, spray, flow, packet, checksum, meta.cost_bytes, egress)) {
 	case RESEQUENCER_HELD:
 		account_charge(&worker->packets, 1);
 		return;
 	case RESEQUENCER_DUPLICATE:
-		burst_drop(worker, burst, i, DROP_DUPLICATE);
+		packet_drop(worker, packet, DROP_DUPLICATE);
 		return;
 	default:
 		enqueue(worker, packet, egress, meta);
@@ -234,6 +220,28 @@ void spray_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint1
 			spray_drain(worker, spray, flow);
 		return;
 	}
+}
+
+void spray_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint16_t egress)
+{
+	struct spray *spray = worker_spray(worker);
+	const struct parsed *parsed = &burst->parsed[i];
+	uint8_t *ip = packet_data(burst->packet[i]) + parsed->l3_offset;
+	struct resequencer_flow *flow = NULL;
+
+	if (worker->leaf->owner[egress] == worker->id) {
+		struct balance_key key = balance_key_of(parsed, ip, &spray->secret);
+
+		flow = resequencer_find(spray->resequencer, &key);
+	}
+	spray_deliver_flow(worker, burst->packet[i], flow, ip + parsed->l4_offset + 6,
+			   (struct packet_meta){
+				   .flags = parsed->kind,
+				   .l3_offset = parsed->l3_offset,
+				   .priority = burst->priority[i],
+				   .cost_bytes = parsed->length,
+			   },
+			   egress);
 }
 
 bool spray_given(struct worker *worker, struct rte_mbuf *packet, uint16_t egress)
@@ -259,7 +267,8 @@ bool spray_given(struct worker *worker, struct rte_mbuf *packet, uint16_t egress
 		packet_drop(worker, packet, DROP_SEQUENCE);
 		return true;
 	}
-	switch (arrive(worker, spray, flow, packet, &parsed, ip, egress)) {
+	switch (arrive(worker, spray, flow, packet, ip + parsed.l4_offset + 6, parsed.length,
+		       egress)) {
 	case RESEQUENCER_HELD:
 		egress_discharge(worker, packet);
 		account_charge(&worker->packets, 1);

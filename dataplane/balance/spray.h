@@ -44,6 +44,7 @@
 #include "dataplane/balance/spray_message.h"
 #include "dataplane/balance/spray_source.h"
 #include "dataplane/balance/weights.h"
+#include "dataplane/packet.h"
 #include "dataplane/port_bits.h"
 #include "dataplane/units.h"
 
@@ -199,6 +200,16 @@ static inline bool spray_suspects(const struct parsed *parsed, const uint8_t *ip
 
 /** Packet i of a burst, PARSED_SEQUENCED, is for a port: queue it, hold it or drop it. */
 void spray_deliver(struct worker *worker, struct burst *burst, uint32_t i, uint16_t egress);
+
+/**
+ * The same of a packet that spray_in_order() wasn't true of.
+ * @param flow     NULL: none, or not this worker's
+ * @param checksum of its UDP header, which isn't 0
+ * @param meta     of the packet, without PACKET_SEQUENCED
+ */
+void spray_deliver_flow(struct worker *worker, struct rte_mbuf *packet,
+			struct resequencer_flow *flow, uint8_t *checksum, struct packet_meta meta,
+			uint16_t egress);
 
 /** A packet that another worker has let in, PACKET_SEQUENCED. @return true: it is taken care of */
 bool spray_given(struct worker *worker, struct rte_mbuf *packet, uint16_t egress);

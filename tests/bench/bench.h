@@ -28,7 +28,8 @@
 /* Three of four flows RDMA; bridged, too; all RDMA; all of the class that is paused. */
 enum frame_kind { FRAMES_ROUTED, FRAMES_BRIDGED, FRAMES_ECT, FRAMES_PAUSED };
 
-#define TEMPLATE_BYTES 64
+#define TEMPLATE_BYTES   64
+#define FRAMES_DSCP_ROCE 26
 
 struct frames {
 	struct rte_mbuf **packet;
@@ -40,6 +41,9 @@ struct frames {
 
 /** Destination of a flow: 10.(16 + flow % BENCH_PREFIXES).1.flow, host byte order. */
 uint32_t flow_destination(uint32_t flow);
+
+/** Source of a flow, host byte order. */
+uint32_t flow_source(uint32_t flow);
 
 /** MAC of the station that a bridged flow goes to. */
 void flow_station(uint32_t flow, uint8_t mac[6]);
@@ -82,6 +86,8 @@ struct row {
 	/** Before the first pass of a row's turn, and after the last, unmeasured. NULL: nothing to do. */
 	void (*begin)(struct row *row, const struct frames *frames);
 	void (*end)(struct row *row, const struct frames *frames);
+	/** Before each pass, unmeasured: what differs from pass to pass. NULL: nothing does. */
+	void (*prepare)(struct row *row, const struct frames *frames);
 	/** Move frames through: all of them, or those that stand nowhere; `moved` says how many. */
 	void (*pass)(struct row *row, const struct frames *frames);
 	uint64_t moved;
@@ -92,6 +98,7 @@ struct row {
 	const struct snapshot *snapshot;
 	struct fib *fib;
 	uint64_t now_ps, step_ps;
+	uint16_t number[BENCH_FLOWS]; /* order: of each flow's next packet */
 	struct rte_mempool *pool;
 	/* marking: frames that aren't in a queue, and those that have just left one */
 	struct rte_mbuf **outside, **sent;
@@ -115,6 +122,8 @@ enum {
 	ROW_L3_FLOWLET,
 	ROW_L3_SPRAY,
 	ROW_L3_SPRAY_ORDERED,
+	ROW_L3_DOWN,
+	ROW_L3_ORDER,
 	ROW_COUNT
 };
 
@@ -124,6 +133,9 @@ enum {
  */
 int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool, uint32_t frames_max);
 void rows_free(struct row rows[ROW_COUNT]);
+
+/** Frames as a row's next pass needs them. */
+void row_prepare(struct row *row, struct frames *frames);
 
 /**
  * One unmeasured pass, looked at: every frame must have left, changed as its row has to.

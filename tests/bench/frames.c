@@ -15,7 +15,6 @@
 #include "dataplane/parse.h"
 
 /* Three of four flows are RDMA, the rest TCP. */
-#define DSCP_ROCE       26
 #define DSCP_PAUSED     28
 #define FLOW_IS_ROCE(f) ((f) % 4 != 3)
 #define ROUTER_MAC_BYTES                  \
@@ -26,6 +25,11 @@
 uint32_t flow_destination(uint32_t flow)
 {
 	return 10u << 24 | (16 + flow % BENCH_PREFIXES) << 16 | 1u << 8 | (1 + flow);
+}
+
+uint32_t flow_source(uint32_t flow)
+{
+	return 10u << 24 | 1u << 16 | (1 + flow % 8);
 }
 
 void flow_station(uint32_t flow, uint8_t mac[6])
@@ -79,7 +83,7 @@ static void header_of(uint8_t *out, enum frame_kind kind, uint32_t flow, uint32_
 	struct rte_tcp_hdr *tcp = (struct rte_tcp_hdr *)(void *)(ip + 1);
 	uint8_t *bth = (uint8_t *)(udp + 1);
 	bool roce = FLOW_IS_ROCE(flow) || kind == FRAMES_ECT || kind == FRAMES_PAUSED;
-	uint32_t dscp = kind == FRAMES_PAUSED ? DSCP_PAUSED : DSCP_ROCE;
+	uint32_t dscp = kind == FRAMES_PAUSED ? DSCP_PAUSED : FRAMES_DSCP_ROCE;
 
 	memset(out, 0, TEMPLATE_BYTES);
 	if (kind == FRAMES_BRIDGED)
@@ -93,7 +97,7 @@ static void header_of(uint8_t *out, enum frame_kind kind, uint32_t flow, uint32_
 	ip->type_of_service = roce ? (uint8_t)(dscp << 2 | 2) : 0;
 	ip->total_length = rte_cpu_to_be_16((uint16_t)(frame_bytes - 14));
 	ip->time_to_live = 64;
-	ip->src_addr = rte_cpu_to_be_32(10u << 24 | 1u << 16 | (1 + flow % 8));
+	ip->src_addr = rte_cpu_to_be_32(flow_source(flow));
 	ip->dst_addr = rte_cpu_to_be_32(flow_destination(flow));
 	if (roce) {
 		ip->next_proto_id = IP_PROTOCOL_UDP;

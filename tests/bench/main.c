@@ -114,7 +114,7 @@ static double timed_passes(struct row *row, struct frames *frames, uint32_t pass
 	for (uint32_t i = 0; i < passes; i++) {
 		uint64_t start;
 
-		frames_restore(frames);
+		row_prepare(row, frames);
 		start = rte_rdtsc_precise();
 		row->pass(row, frames);
 		cycles += rte_rdtsc_precise() - start;
@@ -291,7 +291,7 @@ static int count_instructions(const struct options *options, struct row *rows,
 			if (rows[i].begin != NULL && rc == 0)
 				rows[i].begin(&rows[i], &frames);
 			for (uint32_t pass = 0; pass < INSTRUCTION_PASSES && rc == 0; pass++) {
-				frames_restore(&frames);
+				row_prepare(&rows[i], &frames);
 				instructions_start();
 				rows[i].pass(&rows[i], &frames);
 				instructions_stop();

@@ -78,6 +78,18 @@ static const char config_l2[] =
 	"  - {name: up2, device: net_null3, speed: 400G, mtu: 4200, vlan: {access: 100}}\n"
 	"  - {name: up3, device: net_null4, speed: 400G, mtu: 4200, vlan: {access: 100}}\n";
 
+/* The other way: from an uplink to hosts, which are neighbours on routed ports. */
+static const char config_down[] =
+	"leaf: {router_mac: '02:00:00:00:10:01', memory: 1GiB}\n"
+	"ports:\n"
+	"  - {name: in, device: net_null0, speed: 400G, mtu: 4200, address: 10.255.0.0/31}\n"
+	"  - {name: up0, device: net_null1, speed: 400G, mtu: 4200, address: 10.16.0.1/14}\n"
+	"  - {name: up1, device: net_null2, speed: 400G, mtu: 4200, address: 10.20.0.1/14}\n"
+	"  - {name: up2, device: net_null3, speed: 400G, mtu: 4200, address: 10.24.0.1/14}\n"
+	"  - {name: up3, device: net_null4, speed: 400G, mtu: 4200, address: 10.28.0.1/14}\n"
+	"routes:\n"
+	"  - {to: 10.1.0.0/16, via: 10.255.0.1}\n";
+
 static void supply(struct row *row, const struct frames *frames)
 {
 	row->port[0].supply = frames->packet;
@@ -349,6 +361,76 @@ static int ordered_create(struct row *row, struct rte_mempool *pool)
 	return rc;
 }
 
+/* ---- towards hosts ---- */
+
+/* Every RDMA packet has the number that is due, as it comes from a leaf that sprays. */
+static void number_frames(struct row *row, const struct frames *frames)
+{
+	for (uint32_t i = 0; i < frames->count; i++) {
+		uint8_t *udp = packet_data(frames->packet[i]) + ETHERNET_BYTES + IPV4_BYTES_MIN;
+		uint16_t *next = &row->number[frames->flow[i]], number = rte_cpu_to_be_16(*next);
+
+		if (udp[-11] != IP_PROTOCOL_UDP)
+			continue;
+		memcpy(udp + 6, &number, sizeof(number));
+		*next = sequence_next(*next);
+	}
+}
+
+/* Agreements on all flows, as a leaf has asked for them. */
+static int agree(struct row *row)
+{
+	struct spray *spray = worker_spray(row->worker);
+
+	for (uint32_t flow = 0; flow < BENCH_FLOWS; flow++) {
+		uint32_t addresses[2] = {rte_cpu_to_be_32(flow_source(flow)),
+					 rte_cpu_to_be_32(flow_destination(flow))};
+		struct balance_key key =
+			balance_key_ipv4((const uint8_t *)addresses, flow, FRAMES_DSCP_ROCE);
+
+		row->number[flow] = SEQUENCE_FIRST;
+		if (resequencer_install(spray->resequencer, &key,
+					&(struct resequencer_owner){.epoch = 1}, SEQUENCE_FIRST,
+					(uint16_t)(1 + flow % BENCH_PREFIXES / 4), 0,
+					row->now_ps) != RESEQUENCER_YES)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int down_create(struct row *row, bool numbered, struct rte_mempool *pool)
+{
+	char text[8192], path[] = "/tmp/roceleaf-bench-XXXXXX";
+	size_t size = (size_t)snprintf(text, sizeof(text),
+				       "%sneighbours:\n"
+				       "  - {address: 10.255.0.1, mac: '02:00:00:00:40:00'}\n",
+				       config_down);
+	int fd = mkstemp(path), rc = -EIO;
+
+	if (fd < 0)
+		return -errno;
+	for (uint32_t flow = 0; flow < BENCH_FLOWS; flow++)
+		size += (size_t)snprintf(text + size, sizeof(text) - size,
+					 "  - {address: 10.%u.1.%u, mac: '02:00:00:00:20:%02x'}\n",
+					 16 + flow % BENCH_PREFIXES, 1 + flow,
+					 flow % BENCH_PREFIXES / 4);
+	if (numbered)
+		(void)snprintf(text + size, sizeof(text) - size,
+			       "balance: {mode: spray, spray: {key_file: %s, peers: [{address: "
+			       "10.1.0.254, prefixes: [10.1.0.0/16]}]}}\n",
+			       path);
+	if (write(fd, "00112233445566778899aabbccddeeff", 32) == 32)
+		rc = pipeline_create(row, text, pool);
+	if (rc == 0) {
+		worker_poll(row->worker, row->now_ps);
+		if (numbered)
+			rc = agree(row);
+	}
+	close(fd);
+	unlink(path);
+	return rc;
+}
+
 int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool, uint32_t frames_max)
 {
 	int rc;
@@ -378,6 +460,9 @@ int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool, uint32_t f
 		(struct row){.name = "pipeline-l3-spray-unordered", .pass = pipeline_pass};
 	rows[ROW_L3_SPRAY_ORDERED] = (struct row){
 		.name = "pipeline-l3-spray", .begin = ordered_begin, .pass = pipeline_pass};
+	rows[ROW_L3_DOWN] = (struct row){.name = "pipeline-l3-down", .pass = pipeline_pass};
+	rows[ROW_L3_ORDER] = (struct row){
+		.name = "pipeline-l3-order", .prepare = number_frames, .pass = pipeline_pass};
 	for (uint32_t i = 0; i < ROW_COUNT; i++) {
 		if (rows[i].state == NULL)
 			rows[i].state = "idle";
@@ -395,6 +480,10 @@ int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool, uint32_t f
 		rc = balanced_create(rows, pool);
 	if (rc == 0)
 		rc = ordered_create(&rows[ROW_L3_SPRAY_ORDERED], pool);
+	if (rc == 0)
+		rc = down_create(&rows[ROW_L3_DOWN], false, pool);
+	if (rc == 0)
+		rc = down_create(&rows[ROW_L3_ORDER], true, pool);
 	if (rc == 0)
 		rc = congested_create(rows, pool, frames_max);
 	if (rc != 0) {
@@ -450,6 +539,13 @@ static int marking_check(struct row *row, struct frames *frames)
 	return -EINVAL;
 }
 
+void row_prepare(struct row *row, struct frames *frames)
+{
+	frames_restore(frames);
+	if (row->prepare != NULL)
+		row->prepare(row, frames);
+}
+
 int row_check(struct row *row, struct frames *frames)
 {
 	uint64_t before = 0, sent = 0;
@@ -459,6 +555,7 @@ int row_check(struct row *row, struct frames *frames)
 		return marking_check(row, frames);
 	if (row->begin != NULL)
 		row->begin(row, frames);
+	row_prepare(row, frames);
 	for (uint32_t port = 1; port < BENCH_PORTS; port++)
 		before += row->port[port].sent;
 	row->pass(row, frames);

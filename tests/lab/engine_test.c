@@ -160,7 +160,7 @@ static bool reference_first(uint64_t now_ps, uint64_t *time_ps, uint32_t *node)
 static void run_reference(uint64_t start_ps, uint64_t until_ps)
 {
 	uint64_t sequence = 0, now_ps = start_ps;
-	uint32_t node;
+	uint32_t node = 0;
 
 	for (uint32_t i = 0; i < NODES; i++) {
 		actors[i].due = true;

@@ -114,6 +114,15 @@ static const struct adjacency *neighbour_of(const struct fixture *f, const char 
 	return neighbour_find(f->snapshot, ip.bytes, ip.family, interface);
 }
 
+/* The same, which is there. */
+static struct adjacency found_at(const struct fixture *f, const char *text, uint16_t interface)
+{
+	const struct adjacency *found = neighbour_of(f, text, interface);
+
+	cr_assert_not_null(found, "%s", text);
+	return found != NULL ? *found : (struct adjacency){0};
+}
+
 static void add_neighbour(struct fixture *f, const char *text, uint8_t last, uint16_t interface)
 {
 	f->neighbour[f->state.neighbour_count++] = (struct apply_neighbour){
@@ -448,15 +457,15 @@ Test(apply, neighbours_are_found_by_address_and_interface)
 	f.neighbour[6].mac[0] = 0;
 	apply(&f);
 
-	cr_assert_eq(neighbour_of(&f, "10.1.0.5", INTERFACE_VLAN100)->destination_mac[5], 6,
+	cr_assert_eq(found_at(&f, "10.1.0.5", INTERFACE_VLAN100).destination_mac[5], 6,
 		     "the later one");
-	cr_assert_eq(neighbour_of(&f, "10.1.0.5", INTERFACE_VLAN100)->egress, PORT_NONE,
+	cr_assert_eq(found_at(&f, "10.1.0.5", INTERFACE_VLAN100).egress, PORT_NONE,
 		     "where it is the FDB knows");
-	cr_assert_eq(neighbour_of(&f, "10.1.0.5", INTERFACE_VLAN100)->vlan, 100);
-	cr_assert_eq(neighbour_of(&f, "fd00:1::5", INTERFACE_VLAN100)->destination_mac[5], 55);
-	cr_assert_eq(neighbour_of(&f, "10.255.0.1", INTERFACE_UP1)->destination_mac[4], 0x20,
+	cr_assert_eq(found_at(&f, "10.1.0.5", INTERFACE_VLAN100).vlan, 100);
+	cr_assert_eq(found_at(&f, "fd00:1::5", INTERFACE_VLAN100).destination_mac[5], 55);
+	cr_assert_eq(found_at(&f, "10.255.0.1", INTERFACE_UP1).destination_mac[4], 0x20,
 		     "the config wins");
-	cr_assert_eq(neighbour_of(&f, "10.1.0.77", INTERFACE_VLAN100)->egress, 1);
+	cr_assert_eq(found_at(&f, "10.1.0.77", INTERFACE_VLAN100).egress, 1);
 	cr_assert_null(neighbour_of(&f, "10.1.0.5", INTERFACE_UP1));
 	cr_assert_null(neighbour_of(&f, "10.1.0.6", INTERFACE_VLAN100));
 	cr_assert_null(neighbour_of(&f, "10.1.0.9", INTERFACE_VLAN100));

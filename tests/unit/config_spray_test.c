@@ -83,7 +83,7 @@ Test(config_spray, reads_the_key_beside_the_config_and_finds_our_address)
 	cr_assert_not_null(config, "%s", errors.error[0].text);
 	spray = &config->balance.spray;
 	cr_assert_eq(spray->peer_count, 2);
-	cr_assert_eq(spray->promote_bytes, 64000);
+	cr_assert_eq(spray->promote_bytes, 16000);
 	cr_assert(spray->hold_auto);
 	for (uint8_t i = 0; i < CONFIG_KEY_BYTES; i++)
 		cr_expect_eq(spray->key[i], i);

@@ -424,6 +424,55 @@ LEAF_TEST(route, attached_networks_go_by_neighbour)
 	expect_drop(&f, "its hop limit is looked at first", 0, &in, DROP_TTL);
 }
 
+/* Usual frames for neighbours go a way of their own: it looks at all that the other one does. */
+LEAF_TEST(route, usual_frames_for_neighbours_are_looked_at_as_all_others)
+{
+	const uint64_t mac = UINT64_C(0x02000000dd01);
+	struct snapshot *snapshot = snapshot_copy(f.snapshot);
+	uint32_t attached = snapshot_group(snapshot, GROUP_ATTACHED, 2, 0, 0);
+	struct port_totals before, after;
+	struct queue_totals ingress, egress;
+	struct frame in, out;
+
+	snapshot_neighbour(snapshot, "192.168.5.7", 2, snapshot_adjacency(snapshot, mac, 2, 2));
+	/* Its bytes are those of 192.168.5.9. */
+	snapshot_neighbour(snapshot, "c0a8:0509::", 2, snapshot_adjacency(snapshot, mac, 2, 2));
+	snapshot->by_dscp[26] = 3;
+	fixture_publish(&f, snapshot);
+	fixture_route(&f, "192.168.5.0/24", attached);
+
+	in = ipv4(0x0a000001, 0xc0a80507);
+	in.byte[14 + 1] = 26 << 2;
+	frame_checksum_set(&in, 14);
+	out = routed(&in, mac);
+	leaf_port_totals(f.leaf, 0, &before);
+	expect_sent(&f, "by its DSCP", 0, &in, 2, &out);
+	leaf_port_totals(f.leaf, 0, &after);
+	cr_expect_eq(after.rx_packets - before.rx_packets, 1);
+	cr_expect_eq(after.rx_bytes - before.rx_bytes, in.size);
+	leaf_queue_totals(f.leaf, 0, 3, &ingress);
+	leaf_queue_totals(f.leaf, 2, 3, &egress);
+	cr_expect_eq(ingress.rx_packets, 1);
+	cr_expect_eq(egress.tx_packets, 1);
+
+	in.byte[14 + 8] = 1;
+	frame_checksum_set(&in, 14);
+	expect_drop(&f, "at the end of its way", 0, &in, DROP_TTL);
+	in = ipv4(0x0a000001, 0xc0a80509);
+	expect_punt("of another family", 0, &in, PUNT_NEIGHBOUR, 2);
+
+	snapshot = snapshot_copy(f.snapshot);
+	for (uint32_t i = 0; i < snapshot->adjacency_count; i++)
+		snapshot->adjacency[i].mtu_bytes = 68;
+	fixture_publish(&f, snapshot);
+	in = ipv4(0x0a000001, 0xc0a80507); /* 28 bytes of headers, and 40 */
+	out = routed(&in, mac);
+	expect_sent(&f, "as long as may be", 0, &in, 2, &out);
+	in = FRAME(.destination_mac = FIXTURE_ROUTER, .source_mac = HOST, .family = 4,
+		   .source = 0x0a000001, .destination = 0xc0a80507, .payload_bytes = 41);
+	expect_drop(&f, "a byte too long", 0, &in, DROP_MTU);
+}
+
 LEAF_TEST(route, a_route_without_a_resolved_next_hop_asks_for_one)
 {
 	struct snapshot *snapshot = snapshot_copy(f.snapshot);
