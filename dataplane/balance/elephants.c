@@ -60,7 +60,8 @@ static void list(struct elephants *elephants, struct elephant *flow, uint64_t no
 static uint8_t faded(const struct elephants *elephants, const struct elephant *flow,
 		     uint64_t now_ps)
 {
-	uint64_t passed = (now_ps - flow->window_ps) / elephants->params.window_ps;
+	const uint64_t window_ps = elephants->params.window_ps, since_ps = now_ps - flow->window_ps;
+	uint64_t passed = since_ps < window_ps ? 0 : since_ps / window_ps; /* mostly none */
 	uint64_t windows = flow->bytes < elephants->params.active_bytes / 2 ? flow->faded + passed
 			   : passed != 0                                    ? passed - 1
 									    : 0;

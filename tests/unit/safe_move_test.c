@@ -195,8 +195,7 @@ Test(safe_move, begins_new_flows_where_fewest_are)
 		struct elephant *flow = send(&stand, i, i, 3, 1000);
 
 		safe_move_place(&stand.move, flow, stand.now_ps);
-		cr_expect_not(flow->fresh);
-		cr_expect_eq(flow->moved, flow->uplink != 3);
+		cr_expect(!flow->fresh && flow->moved == (flow->uplink != 3));
 		used |= 1u << flow->uplink;
 	}
 	cr_expect_eq(used, 0xff);
