@@ -133,6 +133,7 @@ struct elephant *elephants_packet(struct elephants *elephants, const struct bala
 	flow->port = packet->port;
 	flow->priority = packet->priority;
 	flow->packets++;
+	flow->again |= flow->ended;
 	flow->ended = packet->ends;
 	if (!time_after(flow->window_ps + elephants->params.window_ps, now_ps))
 		turn_window(elephants, flow, now_ps);
@@ -147,7 +148,7 @@ static bool is_over(const struct elephants *elephants, const struct elephant *fl
 
 	if (flow->moving)
 		return false;
-	if (flow->ended && !time_after(flow->last_ps + params->window_ps, now_ps))
+	if (flow->ended && !flow->again && !time_after(flow->last_ps + params->window_ps, now_ps))
 		return true;
 	return faded(elephants, flow, now_ps) >= params->fade_windows;
 }

@@ -3,7 +3,7 @@
  * elephants - the flows towards other leaves that are worth moving (safe_move.h), and by which uplink each goes.
  *
  * An elephant is a flow that has had `active_bytes` in one window and goes on in the next. It is one until it is silent
- * for a window after the end of a message (InfiniBand specification 1.2.1, table 38), or until fade_windows on end have
+ * for a window after the end of its first message (InfiniBand specification 1.2.1, table 38), or until fade_windows on end have
  * brought less than half of active_bytes each: one whose congestion controller holds it back will soon want its
  * path again, and who forgets it puts another one there. The rest are mice: too short for anything to be gained
  * by moving them.
@@ -55,6 +55,7 @@ struct elephant {
 	bool used : 1;
 	bool fresh : 1;  /* nothing of it is on its way; whoever places it clears that */
 	bool ended : 1;  /* its last packet ended a message */
+	bool again : 1;  /* it has sent another message after one */
 	bool moved : 1;  /* `uplink` isn't its hash's */
 	bool listed : 1; /* an elephant */
 	bool moving : 1; /* safe_move.h waits for its old path; it stays an elephant meanwhile */
