@@ -13,6 +13,11 @@
  * the link is down what is left is dropped and counted. Who has no other way to go still goes there. A flow that moves
  * for a stall overtakes what it has in that queue: hash and flowlet modes keep no flow on a port that takes nothing.
  *
+ * How soon: the kernel tells control of its interfaces' links at once (rtnetlink). Control asks other devices every
+ * 200 ms; no interrupt of a driver's is used. One that takes no more frames once its link is down, as rings that
+ * nobody empties do, is found stalled long before, see egress_refused(); what a driver takes meanwhile and throws away
+ * is lost, and not in our counters.
+ *
  * While a port is out that the snapshot still counts on, packets are looked at one by one: some hundred instructions
  * more for each, until the snapshot comes. Where all members are out their packets are lost to the link, and
  * counted so. Groups of more than BALANCE_MEMBERS_MAX members wait for the snapshot.
