@@ -59,7 +59,7 @@ void talk_poll(void)
 
 	for (uint32_t i = 0; i < 4; i++)
 		fixture_poll(&talk.fixture);
-	for (uint16_t port = 0; port < SPRAY_PORTS; port++)
+	for (uint16_t port = 0; port < talk.fixture.port_count; port++)
 		while (fixture_take(&talk.fixture, port, &frame))
 			keep(port, &frame);
 }
