@@ -85,7 +85,9 @@ uint32_t spray_choose(struct worker *worker, struct spray *spray, const struct g
 		return hash_path(worker, peer, group, parsed, ip);
 	}
 	key = balance_key_of(parsed, ip, &spray->secret);
-	decision = spray_source_packet(&spray->source, &key, group->peer, parsed->length,
+	/* Bytes count once the peer is known: a request before could only be repeated, much later. */
+	decision = spray_source_packet(&spray->source, &key, group->peer,
+				       peer->epoch != 0 ? parsed->length : 0,
 				       spray_checksum_get(parsed, ip), worker->now_ps);
 	if (unlikely(decision.request))
 		note_ask(spray, decision.flow, parsed, ip);

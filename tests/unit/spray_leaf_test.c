@@ -64,6 +64,19 @@ LEAF_TEST(spray_leaf, a_flow_is_asked_for_and_sprayed_by_numbers_from_then_on)
 	cr_expect_eq(by[1], 50);
 }
 
+/* It isn't asked for while nobody could answer. */
+LEAF_TEST(spray_leaf, a_flow_counts_from_when_its_peer_is_known)
+{
+	talk_poll();
+	for (uint32_t i = 0; i < 10; i++)
+		host_sends(4, 7, 0);
+	cr_expect_null(last_said(SPRAY_REQUEST));
+	hello(0);
+	hello(OUR_EPOCH);
+	talk_clear();
+	promote(7); /* at once, not at the next time to ask again */
+}
+
 LEAF_TEST(spray_leaf, a_no_is_no_and_a_cnp_has_no_number)
 {
 	struct spray_message request;
