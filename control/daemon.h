@@ -99,8 +99,9 @@ struct daemon_worker {
 	uint64_t idle_ns; /* in polls that found nothing */
 	uint64_t sleep_ns;
 	uint64_t sleeps;
-	uint64_t poll_ns_max;              /* longest time from one poll to the next while awake */
-	uint64_t stalls, stall_ns;         /* polls further apart than rings last */
+	uint64_t ring_packets_max; /* of a ring into it from another worker: the most in it */
+	uint64_t poll_ns_max;      /* longest time from one poll to the next while awake */
+	uint64_t stalls, stall_ns; /* polls further apart than rings last */
 	uint64_t reactions[LCORE_BUCKETS]; /* lcore.h: pauses sent within 1, 2, 4 us ... */
 	uint64_t poll_times[LCORE_BUCKETS];
 };

@@ -132,6 +132,9 @@ static const struct family families[] = {
 	      GAUGE),
 	BALANCE_COUNTERS(BALANCE_)
 	WORKER_COUNTERS(WORKER_)
+	FAMILY_("worker_", ring_peak_packets, "packets",
+		"the most that a ring into it from another worker has held, of 2047", GAUGE,
+		OF_WORKER, worker_sample, worker.ring_packets_max),
 	PORT_COUNTERS(PORT_)
 	FAMILY_("port_", up, "", "1 while the link is up", GAUGE, OF_DEVICE, port_sample, up),
 	FAMILY_("port_", speed_bytes_per_second, "", "speed of the port's wire", GAUGE, OF_DEVICE,

@@ -391,6 +391,7 @@ uint64_t telemetry_workers(struct telemetry_page *page, struct daemon *daemon, u
 	for (uint32_t bucket = 0; bucket < LCORE_BUCKETS; bucket++)
 		telemetry_page_counter(page, poll_columns[bucket], "polls");
 	telemetry_page_column(page, "poll_ns_max", 0);
+	telemetry_page_column(page, "ring_packets_max", 0);
 
 	daemon_lock(daemon);
 	count = daemon_worker_count(daemon);
@@ -413,6 +414,7 @@ uint64_t telemetry_workers(struct telemetry_page *page, struct daemon *daemon, u
 		for (uint32_t bucket = 0; bucket < LCORE_BUCKETS; bucket++)
 			telemetry_page_number(page, worker.poll_times[bucket]);
 		telemetry_page_number(page, worker.poll_ns_max);
+		telemetry_page_number(page, worker.ring_packets_max);
 	}
 	daemon_unlock(daemon);
 	return i < count ? i : 0;

@@ -10,6 +10,7 @@
 #include <rte_mempool.h>
 
 #include "control/state.h"
+#include "dataplane/handover.h"
 #include "dataplane/links.h"
 
 void daemon_lock(struct daemon *daemon)
@@ -130,6 +131,7 @@ int daemon_worker(const struct daemon *daemon, uint16_t worker, struct daemon_wo
 		.idle_ns = stats.idle_ps / PS_PER_NS,
 		.sleep_ns = stats.sleep_ps / PS_PER_NS,
 		.sleeps = stats.sleeps,
+		.ring_packets_max = handover_ring_packets_max(daemon->leaf, worker),
 		.poll_ns_max = stats.poll_ps_max / PS_PER_NS,
 		.stalls = stats.stalls,
 		.stall_ns = stats.stall_ps / PS_PER_NS,

@@ -101,14 +101,26 @@ static void spill(struct handover *handover, struct rte_mbuf *packet)
 	handover->spill_end = &packet->next;
 }
 
-/* Into the ring as far as it goes. */
+/* Into the ring as far as it goes. @return how many it has taken, from the first on */
+static uint32_t ring_put(struct handover *handover, struct rte_mbuf **packet, uint32_t count)
+{
+	uint32_t room, held;
+	uint32_t taken = rte_ring_sp_enqueue_burst(handover->ring, (void **)packet, count, &room);
+
+	held = HANDOVER_RING_PACKETS - 1 - room;
+	if (held > atomic_load_explicit(&handover->ring_packets_max, memory_order_relaxed))
+		atomic_store_explicit(&handover->ring_packets_max, held, memory_order_relaxed);
+	return taken;
+}
+
+/* What was kept: as far as it goes. */
 static void spill_offer(struct handover *handover)
 {
 	while (handover->spill != NULL) {
 		struct rte_mbuf *packet = handover->spill, *next = packet->next;
 
 		packet->next = NULL; /* its new owner wants it so */
-		if (rte_ring_sp_enqueue(handover->ring, packet) != 0) {
+		if (ring_put(handover, &packet, 1) == 0) {
 			packet->next = next;
 			return;
 		}
@@ -124,8 +136,7 @@ static void hand_on(struct worker *worker, uint16_t to)
 
 	spill_offer(handover);
 	if (handover->spill == NULL)
-		taken = rte_ring_sp_enqueue_burst(handover->ring, (void **)handover->packet,
-						  handover->count, NULL);
+		taken = ring_put(handover, handover->packet, handover->count);
 	for (uint32_t i = taken; i < handover->count; i++)
 		spill(handover, handover->packet[i]);
 	handover->count = 0;
@@ -302,6 +313,20 @@ bool handover_waits(const struct worker *worker)
 		if (handover_of(worker->leaf, worker->id, to)->spill != NULL)
 			return true;
 	return false;
+}
+
+uint32_t handover_ring_packets_max(const struct leaf *leaf, uint16_t to)
+{
+	uint32_t most = 0;
+
+	for (uint16_t from = 0; leaf->handover != NULL && from < leaf->worker_count; from++) {
+		uint32_t packets = atomic_load_explicit(
+			&handover_of(leaf, from, to)->ring_packets_max, memory_order_relaxed);
+
+		if (packets > most)
+			most = packets;
+	}
+	return most;
 }
 
 static void drop(struct worker *worker, struct rte_mbuf *packet)

@@ -11,9 +11,12 @@
  * A worker that charges or discharges a lossless pair of somebody else's port leaves word: a set of
  * ports in a box of one, which the other empties. While it is full, the set grows on our side.
  *
+ * How full a ring ever was its sender notes, when it puts something in: then it is fullest.
+ *
  * Cost, of a packet that crosses: a call to enqueue_closer(), and its share of two ring operations.
  *
- * Thread: each function by its worker; workers meet in the ring and in the box only.
+ * Thread: each function by its worker, but for the one that says otherwise; workers meet in the ring and in
+ * the box only.
  */
 #ifndef DATAPLANE_HANDOVER_H
 #define DATAPLANE_HANDOVER_H
@@ -26,7 +29,7 @@
 #include "dataplane/port_bits.h"
 #include "dataplane/port_io.h"
 
-/* Packets that a ring holds; more wait on their sender's side. */
+/* A ring holds one packet less; more wait on their sender's side. */
 #define HANDOVER_RING_PACKETS 2048
 
 /* Stations that a ring holds; more are learned from their next frames. */
@@ -46,6 +49,7 @@ struct handover {
 	alignas(64) struct rte_ring *ring;
 	struct rte_ring *stations; /* to worker 0: addresses seen */
 	uint32_t count;
+	_Atomic uint32_t ring_packets_max;        /* the most that `ring` has held */
 	struct rte_mbuf *packet[BURST_COUNT_MAX]; /* until the end of the burst */
 	struct rte_mbuf *spill, **spill_end;      /* the ring was full: linked by mbuf->next */
 	struct port_bits touched;                 /* ports of the receiver, to be told */
@@ -86,6 +90,9 @@ bool handover_take(struct worker *worker, uint64_t now_ps);
 
 /** Something of ours still waits for room at another worker. */
 bool handover_waits(const struct worker *worker);
+
+/** The most packets that a ring into worker `to` has held since the start; 0 with one worker. Any thread. */
+uint32_t handover_ring_packets_max(const struct leaf *leaf, uint16_t to);
 
 /** Drop all that others gave or were about to give, counted as DROP_STOPPED. All have stopped. */
 void handover_drop(struct worker *worker);

@@ -70,6 +70,9 @@ Test(openmetrics, names_counters_with_their_units_and_labels)
 	expect_line("roceleaf_drop_packets_total{port=\"port1\",reason=\"ttl\"} 42");
 	expect_line("roceleaf_drop_packets_total{port=\"port0\",reason=\"ttl\"} 0");
 	expect_line("roceleaf_worker_stalls_total{worker=\"0\"} 2");
+	expect_line("# TYPE roceleaf_worker_ring_peak_packets gauge");
+	expect_line("# UNIT roceleaf_worker_ring_peak_packets packets");
+	expect_line("roceleaf_worker_ring_peak_packets{worker=\"0\"} 96");
 	expect_line("roceleaf_balance_flowlets_total 9");
 	expect_line("roceleaf_queued_packets 77");
 	expect_line("roceleaf_build_info{leaf=\"leaf1\",version=\"0.1\"} 1");

@@ -118,6 +118,7 @@ int daemon_worker(const struct daemon *daemon, uint16_t worker, struct daemon_wo
 				      .polls = 11,
 				      .busy_ns = 4,
 				      .idle_ns = 6,
+				      .ring_packets_max = 96,
 				      .stalls = 2,
 				      .reactions = {[1] = 7, [11] = 1},
 				      .poll_times = {[0] = 5, [3] = 4}};

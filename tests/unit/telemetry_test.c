@@ -412,6 +412,7 @@ Test(telemetry, workers_and_the_leaf_itself_answer)
 	cr_expect_str_eq(reply_text(&reply, "cpu", 0), "3");
 	cr_expect_eq(reply_number(&reply, "ports", 0), 4);
 	cr_expect(has_counter(&reply, "busy_ns", "ns"));
+	cr_expect_eq(reply_number(&reply, "ring_packets_max", 0), 96);
 	reply_free(&reply);
 	reply = ask("/roceleaf/info");
 	cr_assert_eq(reply.rows, 1);

@@ -285,6 +285,7 @@ static const struct view_column worker_columns[] = {
 	{"Idle %", "idle_ns", cell_time_share, TABLE_RIGHT, VIEW_BOTH},
 	{"Asleep %", "sleep_ns", cell_time_share, TABLE_RIGHT, VIEW_BOTH},
 	{"Longest poll us", "poll_ns_max", cell_ns_as_us, TABLE_RIGHT, VIEW_BOTH},
+	{"Ring peak", "ring_packets_max", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Polls within us (share)", "poll_1us", cell_histogram, TABLE_LEFT, VIEW_BOTH},
 	{"Stalls", "stalls", cell_count, TABLE_RIGHT, VIEW_BOTH},
 	{"Pauses sent within us (share)", "xoff_1us", cell_histogram, TABLE_LEFT, VIEW_BOTH},
@@ -509,10 +510,12 @@ const struct view views[] = {
 	 .counts = true,
 	 .help = "worker threads: their time and packets",
 	 .about = "Busy polls moved packets, idle ones found nothing; a worker may sleep with\n"
-		  "idle: adaptive. Longest poll is since the start and is not cleared. Stalls:\n"
-		  "polls further apart than receive rings or peers' pauses last. Pauses: from the\n"
-		  "poll that received the packet which called for one to the end of the poll that\n"
-		  "sent it, as bounds within which a half, 99 % and all of them were."},
+		  "idle: adaptive. Longest poll is since the start and is not cleared, and so is\n"
+		  "ring peak: the most packets that waited in a ring from another worker, which\n"
+		  "holds 2047. Stalls: polls further apart than receive rings or peers' pauses\n"
+		  "last. Pauses: from the poll that received the packet which called for one to\n"
+		  "the end of the poll that sent it, as bounds within which a half, 99 % and all\n"
+		  "of them were."},
 	{.name = "marks",
 	 .command = "/roceleaf/marks",
 	 COLUMNS(mark_columns),
