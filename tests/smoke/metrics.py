@@ -218,6 +218,29 @@ def test_sums():
     wait_until(settled, "the sums are exact once it is quiet")
 
 
+def test_next_scrape():
+    """CNT-RATE-EXPORT: what was counted is in the very next scrape, and no counter of any metric sinks"""
+    world = lab.shared(Watched)
+    pings = 3
+
+    def look():
+        return {name: float(value) for name, value in
+                re.findall(r"^(\w+_total(?:\{[^}]*\})?) (\S+)$", get()[2], flags=re.M)}
+
+    world.h1.ping("10.1.0.20", count=1)
+    before = look()
+    check(len(before) > 500, f"only {len(before)} counters")
+    for _ in range(5):
+        # Each question and answer was counted before it went on, when it was received.
+        world.h1.ping("10.1.0.20", count=pings)
+        now = look()
+        for port in ("p1", "p2"):
+            name = f'roceleaf_port_rx_packets_total{{port="{port}"}}'
+            check(now[name] >= before[name] + pings, f"{name}: {now[name]} after {before[name]} and {pings}")
+        check_equal([name for name, value in before.items() if now[name] < value], [], "counters that sank")
+        before = now
+
+
 def hostile_client(number):
     """One of a kind by its number: half a request, an endless header, none at all, a reset."""
     client = socket.socket()

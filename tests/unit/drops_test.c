@@ -373,6 +373,27 @@ Test(drops, CNT_DROP_REASON_each_reason_has_its_own_counter)
 	}
 }
 
+/* What a port has sent one of its queues has; what it has received is in one priority, or was dropped before. */
+static void check_queues(uint16_t port)
+{
+	struct port_totals totals;
+	uint64_t tx_packets = 0, rx_packets = 0, dropped = 0;
+
+	leaf_port_totals(f.leaf, port, &totals);
+	for (uint8_t p = 0; p < PRIORITY_COUNT; p++) {
+		struct queue_totals queue;
+
+		leaf_queue_totals(f.leaf, port, p, &queue);
+		tx_packets += queue.tx_packets;
+		rx_packets += queue.rx_packets;
+	}
+	for (uint32_t reason = 0; reason < DROP_COUNT; reason++)
+		dropped += totals.drop[reason];
+	cr_expect_eq(tx_packets, totals.tx_packets, "port %u", port);
+	cr_expect_leq(rx_packets, totals.rx_packets, "port %u", port);
+	cr_expect_geq(rx_packets + dropped, totals.rx_packets, "port %u", port);
+}
+
 Test(drops, CNT_CONSERVE_what_goes_in_comes_out)
 {
 	struct leaf_conservation sum;
@@ -399,6 +420,8 @@ Test(drops, CNT_CONSERVE_what_goes_in_comes_out)
 	cr_assert_gt(sum.tx_packets, 0);
 	cr_assert_gt(sum.dropped, 0);
 	cr_assert_gt(sum.queued, 0);
+	for (uint16_t port = 0; port <= f.port_count; port++)
+		check_queues(port);
 	fixture_close(&f);
 }
 
