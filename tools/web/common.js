@@ -77,6 +77,7 @@ const happenings = {
     const shown = (options.list ?? []).filter((what) => what.x >= scales.x.min && what.x <= scales.x.max);
     ctx.save();
     ctx.font = "11px system-ui, sans-serif";
+    ctx.lineJoin = "round";
     for (const what of [...shown.filter((what) => what.strong), ...shown.filter((what) => !what.strong)]) {
       const x = scales.x.getPixelForValue(what.x);
       ctx.strokeStyle = ctx.fillStyle = what.strong ? text() : quiet();
@@ -90,6 +91,11 @@ const happenings = {
       const width = ctx.measureText(label).width;
       const left = x + 3 + width <= chartArea.right ? x + 3 : x - 3 - width;
       if (left < chartArea.left || taken.some(([from, to]) => left < to + 4 && left + width > from - 4)) continue;
+      // A rim keeps a name readable where lines pass behind it.
+      ctx.strokeStyle = style("--panel");
+      ctx.lineWidth = 3;
+      ctx.setLineDash([]);
+      ctx.strokeText(label, left, chartArea.top + 10);
       ctx.fillText(label, left, chartArea.top + 10);
       taken.push([left, left + width]);
     }
