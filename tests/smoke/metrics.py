@@ -146,6 +146,26 @@ def test_rules():
     check_equal(sorted(read - there), [], "metrics that the rules read and the leaf doesn't have")
 
 
+def test_grafana():
+    """Every query of the Grafana dashboard is one, and reads metrics that there are"""
+    world = lab.shared(Watched)
+    with open(os.path.join(RULES, "../grafana/roceleaf-dashboard.json"), encoding="utf-8") as file:
+        board = json.load(file)
+    queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    check(len(queries) >= 8, f"{len(queries)} queries")
+    path = os.path.join(world.directory, "dashboard.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"groups": [{"name": "dashboard", "rules": [
+            {"record": f"panel{number}", "expr": query.replace("$__rate_interval", "1m")}
+            for number, query in enumerate(queries)]}]}, file)
+    done = call("promtool", "check", "rules", path, ok=False)
+    check_equal(done.returncode, 0, f"promtool check rules: {done.stdout}{done.stderr}")
+    names = set(re.findall(r"\broceleaf_\w+", json.dumps(board)))
+    # Of uplinks this leaf has none, so no sample either.
+    there = set(re.findall(r"^(?:# TYPE )?(roceleaf_\w+)", get()[2], flags=re.M))
+    check_equal(sorted(names - there), [], "metrics that the dashboard reads and the leaf doesn't have")
+
+
 def test_readme():
     """Every metric that the README names is there"""
     lab.shared(Watched)
