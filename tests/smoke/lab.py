@@ -18,6 +18,7 @@ Environment: ROCELEAF, ROCELEAFCTL: the programs (meson sets them).
 """
 
 import ctypes
+import errno
 import json
 import logging
 import os
@@ -124,7 +125,12 @@ class Tap:
         """The next frame, or None when none comes in time. The kernel's tag goes back in."""
         if not select.select([self.socket], [], [], max(0, timeout_s))[0]:
             return None
-        data, extra, _, _ = self.socket.recvmsg(65536, socket.CMSG_SPACE(20))
+        try:
+            data, extra, _, _ = self.socket.recvmsg(65536, socket.CMSG_SPACE(20))
+        except OSError as error:
+            if error.errno != errno.ENETDOWN:
+                raise
+            return self.read(timeout_s)  # told once, after the interface was down
         for level, kind, value in extra:
             if (level, kind) == (SOL_PACKET, PACKET_AUXDATA):
                 status, _, _, _, _, tci, tpid = struct.unpack("=IIIHHHH", value[:20])

@@ -81,6 +81,12 @@ def test_lab_incast():
     first(why("incast-8"), "incast", "leaf1->leaf1.h1", "8 senders", "marked")
 
 
+def test_lab_idle_time():
+    """In the lab: what lasted for a small part of the run, but for much of its traffic"""
+    first(why("allreduce-beside-incast"), "hot-uplink", "leaf1->spine2", "fair share 25 %")
+    first(why("incast-8", "--set", "duration=200ms"), "incast", "leaf1->leaf1.h1", "8 senders")
+
+
 def test_lab_checkpoint():
     """In the lab: checkpoints beside a training job"""
     first(why("checkpoint-burst"), "lossy-class", "leaf1->leaf1.h17", "best-effort")
@@ -186,7 +192,7 @@ def test_leaf_hot_uplink():
 def test_leaf_past():
     """At a leaf: what is over is still named, as long as it is within the seconds that are asked for"""
     world = rack()
-    with world.traffic((world.packet("h1", "10.9.0.1", ROCE), 45e6, "h1")):
+    with world.traffic(world.stream("h1", "10.9.0.1", ROCE, 45e6)):
         time.sleep(5)
     time.sleep(3)
     check_equal(world.why("--next", "1"), [], "nothing goes on now")

@@ -21,6 +21,7 @@ struct run {
 	struct why_worker *workers;
 	char (*names)[WORKER_NAME_SIZE];
 	struct why_facts facts;
+	double stretch; /* shares are of the run; times this, of the time until its traffic had ended */
 };
 
 static const char *text_of(json_t *object, const char *key)
@@ -37,9 +38,10 @@ static uint64_t number_of(json_t *object, const char *key)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-static uint32_t ppm_of(json_t *object, const char *key)
+/* A share, of the time until the traffic had ended. */
+static uint32_t ppm_of(const struct run *run, json_t *object, const char *key)
 {
-	double value = json_number_value(json_object_get(object, key));
+	double value = run->stretch * json_number_value(json_object_get(object, key));
 
 	return value <= 0 ? 0 : value >= 1 ? WHY_PPM : (uint32_t)(value * WHY_PPM);
 }
@@ -152,7 +154,7 @@ static void fill_link(struct run *run, json_t *from)
 	link->name = text_of(from, "direction");
 	link->group = group_of(run, text_of(from, "from"), to);
 	link->rate_bps = number_of(from, "speed_bps");
-	link->use_ppm = ppm_of(from, "utilisation");
+	link->use_ppm = ppm_of(run, from, "utilisation");
 	link->bytes = number_of(from, "bytes");
 	link->packets = number_of(from, "packets");
 	fill_classes(link, json_object_get(from, "classes"));
@@ -161,7 +163,7 @@ static void fill_link(struct run *run, json_t *from)
 		return;
 	link->to = to;
 	link->to_host = flag_of(run->node, to, "host");
-	link->paused_ppm = ppm_of(from, "paused_share");
+	link->paused_ppm = ppm_of(run, from, "paused_share");
 	link->marked = number_of(from, "marked");
 	link->queue_max_bytes = number_of(from, "queue_max_bytes");
 	link->senders = (uint32_t)json_object_size(json_object_get(run->senders, to));
@@ -175,8 +177,45 @@ static void fill_worker(struct run *run, json_t *from)
 	snprintf(run->names[i], sizeof(run->names[i]), "worker %" JSON_INTEGER_FORMAT " of %s",
 		 json_integer_value(json_object_get(from, "worker")), text_of(from, "switch"));
 	worker->name = run->names[i];
-	worker->late_ppm = ppm_of(from, "late_share");
+	worker->late_ppm = ppm_of(run, from, "late_share");
 	worker->longest_ns = number_of(from, "late_max_ns");
+}
+
+/* When the last of these had ended; 0: one hasn't. @param time the key of how long it took */
+static uint64_t end_of(json_t *jobs, const char *time)
+{
+	uint64_t end_ns = 1;
+	json_t *job;
+	size_t i;
+
+	json_array_foreach(jobs, i, job)
+	{
+		uint64_t time_ns = number_of(job, time),
+			 at_ns = number_of(job, "start_ns") + time_ns;
+
+		if (time_ns == 0)
+			return 0;
+		if (at_ns > end_ns)
+			end_ns = at_ns;
+	}
+	return end_ns;
+}
+
+/* What the fabric did when nobody waited for it any more doesn't count. */
+static void learn_time(struct run *run)
+{
+	uint64_t all_ns = number_of(run->result, "duration_ns");
+	uint64_t flows_ns = end_of(json_object_get(run->result, "flows"), "fct_ns");
+	uint64_t collectives_ns = end_of(json_object_get(run->result, "collectives"), "time_ns");
+	uint64_t last_ns = flows_ns > collectives_ns ? flows_ns : collectives_ns;
+
+	run->facts.time_ns = all_ns;
+	run->stretch = 1;
+	if (flows_ns == 0 || collectives_ns == 0 || last_ns <= 1 || last_ns >= all_ns ||
+	    number_of(run->result, "flows_unfinished") != 0)
+		return;
+	run->facts.time_ns = last_ns;
+	run->stretch = (double)all_ns / (double)last_ns;
 }
 
 static void fill(struct run *run)
@@ -188,6 +227,7 @@ static void fill(struct run *run)
 	run->node = json_object();
 	run->senders = json_object();
 	run->lossless = json_object();
+	learn_time(run);
 	learn_nodes(run);
 	learn_classes(run);
 	learn_senders(run);
@@ -204,7 +244,6 @@ static void fill(struct run *run)
 	}
 	run->facts.links = run->links;
 	run->facts.workers = run->workers;
-	run->facts.time_ns = number_of(run->result, "duration_ns");
 	run->facts.lossless_drops = number_of(run->result, "lossless_drops");
 }
 
