@@ -105,6 +105,24 @@ static inline void ipv4_decrement_ttl(uint8_t *ip, uint32_t word)
 	memcpy(ip + 8, &word, sizeof(word));
 }
 
+/* What routing changes of a plain packet. @param word bytes 8..11 of its IP header */
+static inline void plain_rewrite(uint8_t *frame, const struct adjacency *adjacency, uint32_t word)
+{
+	ipv4_decrement_ttl(frame + ETHERNET_BYTES, word);
+	memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
+}
+
+/* @param sprayed PARSED_SPRAYED or 0 */
+static inline struct packet_meta plain_meta(uint8_t priority, uint32_t length, uint8_t sprayed)
+{
+	return (struct packet_meta){
+		.flags = (uint8_t)(PACKET_IPV4 | sprayed),
+		.l3_offset = ETHERNET_BYTES,
+		.priority = priority,
+		.cost_bytes = (uint16_t)length,
+	};
+}
+
 /* Out of a VLAN interface: which port is the bridge's business, unless the config said it. */
 static void send_vlan(struct worker *worker, struct burst *burst, uint32_t i,
 		      const struct adjacency *adjacency)
@@ -332,15 +350,9 @@ static __rte_noinline void route_balanced(struct worker *worker, struct burst *b
 			send_balanced(worker, burst, at);
 			continue;
 		}
-		ipv4_decrement_ttl(ip, load_u32(ip + 8));
-		memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
+		plain_rewrite(frame, adjacency, load_u32(ip + 8));
 		enqueue(worker, packet, adjacency->egress,
-			(struct packet_meta){
-				.flags = (uint8_t)(PACKET_IPV4 | at->sprayed),
-				.l3_offset = ETHERNET_BYTES,
-				.priority = priority,
-				.cost_bytes = (uint16_t)length,
-			});
+			plain_meta(priority, length, at->sprayed));
 	}
 }
 
@@ -358,12 +370,8 @@ static __rte_noinline bool route_attached(struct worker *worker, struct burst *b
 	const struct ipv4_words words = ipv4_words_at(ip);
 	const struct adjacency *adjacency = neighbour_find4(snapshot, words.w2, group->interface);
 	const uint32_t length = packet_length(packet);
-	struct packet_meta meta = {
-		.flags = PACKET_IPV4,
-		.l3_offset = ETHERNET_BYTES,
-		.priority = snapshot->by_dscp[ipv4_traffic_class(&words) >> 2],
-		.cost_bytes = (uint16_t)length,
-	};
+	const struct packet_meta meta =
+		plain_meta(snapshot->by_dscp[ipv4_traffic_class(&words) >> 2], length, 0);
 	struct spray *spray = worker_spray(worker);
 	struct plain_roce roce;
 
@@ -371,8 +379,7 @@ static __rte_noinline bool route_attached(struct worker *worker, struct burst *b
 		     (uint8_t)words.w1 <= 1))
 		return false;
 	classifier_count(classifier, meta.priority, length);
-	ipv4_decrement_ttl(ip, (uint32_t)words.w1);
-	memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
+	plain_rewrite(frame, adjacency, (uint32_t)words.w1);
 	if (classifier->port->fabric && spray != NULL &&
 	    plain_roce_at(frame, packet->data_len, &words, &roce) &&
 	    plain_roce_checksum(&roce) != 0) {
@@ -475,15 +482,8 @@ void route_burst(struct worker *worker, struct burst *burst)
 		}
 		priority = snapshot->by_dscp[ipv4_traffic_class(&ip) >> 2];
 		classifier_count(&classifier, priority, length);
-		ipv4_decrement_ttl(frame + ETHERNET_BYTES, (uint32_t)ip.w1);
-		memcpy(frame, adjacency, ADJACENCY_MAC_BYTES);
-		enqueue(worker, packet, adjacency->egress,
-			(struct packet_meta){
-				.flags = PACKET_IPV4,
-				.l3_offset = ETHERNET_BYTES,
-				.priority = priority,
-				.cost_bytes = (uint16_t)length,
-			});
+		plain_rewrite(frame, adjacency, (uint32_t)ip.w1);
+		enqueue(worker, packet, adjacency->egress, plain_meta(priority, length, 0));
 	}
 	if (balanced.count != 0)
 		route_balanced(worker, burst, &balanced, &classifier);

@@ -315,19 +315,9 @@ static inline const struct adjacency *neighbour_find4(const struct snapshot *sna
 						      uint32_t destination, uint16_t interface)
 {
 	uint8_t address[16] = {0};
-	uint32_t slot;
 
 	__builtin_memcpy(address, &destination, sizeof(destination));
-	for (slot = neighbour_hash(address, interface);; slot++) {
-		const struct neighbour *n = &snapshot->neighbour[slot & snapshot->neighbour_mask];
-		uint32_t its;
-
-		if (n->interface == INTERFACE_NONE)
-			return NULL;
-		__builtin_memcpy(&its, n->address, sizeof(its));
-		if (its == destination && n->interface == interface && n->family == 4)
-			return &snapshot->adjacency[n->adjacency];
-	}
+	return neighbour_find(snapshot, address, 4, interface);
 }
 
 #endif

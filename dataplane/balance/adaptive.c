@@ -49,13 +49,12 @@ uint32_t adaptive_choose(struct worker *worker, struct adaptive *adaptive,
 	const struct spray_leaf *peer = &spray->leaf[group->peer];
 	const uint32_t up = peer->mask;
 	const uint32_t path = spray_hash_path(peer, hash, member, group->balanced);
-	const struct elephants_packet packet = {
+	struct elephants_packet packet = {
 		.bytes = parsed->length,
 		.peer = group->peer,
 		.port = worker->room_port,
 		.priority = priority,
 		.uplink = (uint8_t)path,
-		.ends = ends_message(parsed, ip),
 	};
 	struct elephant *flow;
 	struct balance_key key;
@@ -66,6 +65,7 @@ uint32_t adaptive_choose(struct worker *worker, struct adaptive *adaptive,
 		elephants_blind(&adaptive->elephants, worker->now_ps);
 		return path;
 	}
+	packet.ends = ends_message(parsed, ip);
 	key = balance_key_of(parsed, ip, &spray->secret);
 	flow = elephants_packet(&adaptive->elephants, &key, &packet, up, worker->now_ps);
 	if (flow == NULL)

@@ -339,10 +339,27 @@ static void ordered_begin(struct row *row, const struct frames *frames)
 	}
 }
 
+/* Create a pipeline whose text names the key of in-order spray: it is read once, from a file that is gone then. */
+#define KEY_PATH "/tmp/roceleaf-bench-XXXXXX"
+
+static int keyed_create(struct row *row, char path[sizeof(KEY_PATH)], int fd, const char *text,
+			struct rte_mempool *pool)
+{
+	int rc = -EIO;
+
+	if (write(fd, "00112233445566778899aabbccddeeff", 32) == 32)
+		rc = pipeline_create(row, text, pool);
+	if (rc == 0)
+		worker_poll(row->worker, row->now_ps); /* it says hello */
+	close(fd);
+	unlink(path);
+	return rc;
+}
+
 static int ordered_create(struct row *row, struct rte_mempool *pool)
 {
-	char path[] = "/tmp/roceleaf-bench-XXXXXX", text[sizeof(config_l3) + 512];
-	int fd = mkstemp(path), rc = -EIO;
+	char path[] = KEY_PATH, text[sizeof(config_l3) + 512];
+	int fd = mkstemp(path);
 
 	if (fd < 0)
 		return -errno;
@@ -352,13 +369,7 @@ static int ordered_create(struct row *row, struct rte_mempool *pool)
 		"prefixes: [10.24.0.0/16, 10.25.0.0/16, 10.26.0.0/16, 10.27.0.0/16, 10.28.0.0/16, "
 		"10.29.0.0/16, 10.30.0.0/16, 10.31.0.0/16]}]}}\n",
 		config_l3, path);
-	if (write(fd, "00112233445566778899aabbccddeeff", 32) == 32)
-		rc = pipeline_create(row, text, pool);
-	if (rc == 0)
-		worker_poll(row->worker, row->now_ps); /* it says hello */
-	close(fd);
-	unlink(path);
-	return rc;
+	return keyed_create(row, path, fd, text, pool);
 }
 
 /* ---- towards hosts ---- */
@@ -400,35 +411,29 @@ static int agree(struct row *row)
 
 static int down_create(struct row *row, bool numbered, struct rte_mempool *pool)
 {
-	char text[8192], path[] = "/tmp/roceleaf-bench-XXXXXX";
+	char text[8192], path[] = KEY_PATH;
 	size_t size = (size_t)snprintf(text, sizeof(text),
 				       "%sneighbours:\n"
 				       "  - {address: 10.255.0.1, mac: '02:00:00:00:40:00'}\n",
 				       config_down);
-	int fd = mkstemp(path), rc = -EIO;
+	int fd, rc;
 
-	if (fd < 0)
-		return -errno;
 	for (uint32_t flow = 0; flow < BENCH_FLOWS; flow++)
 		size += (size_t)snprintf(text + size, sizeof(text) - size,
 					 "  - {address: 10.%u.1.%u, mac: '02:00:00:00:20:%02x'}\n",
 					 16 + flow % BENCH_PREFIXES, 1 + flow,
 					 flow % BENCH_PREFIXES / 4);
-	if (numbered)
-		(void)snprintf(text + size, sizeof(text) - size,
-			       "balance: {mode: spray, spray: {key_file: %s, peers: [{address: "
-			       "10.1.0.254, prefixes: [10.1.0.0/16]}]}}\n",
-			       path);
-	if (write(fd, "00112233445566778899aabbccddeeff", 32) == 32)
-		rc = pipeline_create(row, text, pool);
-	if (rc == 0) {
-		worker_poll(row->worker, row->now_ps);
-		if (numbered)
-			rc = agree(row);
-	}
-	close(fd);
-	unlink(path);
-	return rc;
+	if (!numbered)
+		return pipeline_create(row, text, pool);
+	fd = mkstemp(path);
+	if (fd < 0)
+		return -errno;
+	(void)snprintf(text + size, sizeof(text) - size,
+		       "balance: {mode: spray, spray: {key_file: %s, peers: [{address: "
+		       "10.1.0.254, prefixes: [10.1.0.0/16]}]}}\n",
+		       path);
+	rc = keyed_create(row, path, fd, text, pool);
+	return rc == 0 ? agree(row) : rc;
 }
 
 int rows_create(struct row rows[ROW_COUNT], struct rte_mempool *pool, uint32_t frames_max)
